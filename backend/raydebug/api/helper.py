@@ -1,0 +1,106 @@
+"""Messages between hub and node helper: binary msgpack frames on a websocket that the hub dials.
+
+Handshake, before anything else: helper sends :class:`Challenge`; hub answers :class:`Answer` with its own nonce; helper
+checks the proof and sends :class:`Hello` with its own. ``proof`` = HMAC-SHA256(cluster secret, label | node_id |
+helper nonce | hub nonce), hex, label ``hub`` or ``helper``. Whoever gets a wrong proof closes the socket.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Challenge(msgspec.Struct, frozen=True, kw_only=True, tag="challenge"):
+    protocol: int
+    version: str
+    node_id: str
+    nonce: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
+    protocol: int
+    version: str
+    nonce: str
+    proof: str
+
+
+class Hello(msgspec.Struct, frozen=True, kw_only=True, tag="hello"):
+    """Facts about the node, for the doctor. ``ptrace``: None where py-spy works, else why it doesn't and what to do."""
+
+    proof: str
+    pid: int
+    start_ns: int
+    python_version: str
+    ray_version: str | None
+    debugpy_version: str | None
+    pyspy_version: str | None
+    ptrace: str | None
+    env: dict[str, str]
+    """The variables of Ray's agent that matter to the doctor (RAY_DEBUG…), as set in its environment."""
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True, tag="refused"):
+    reason: str
+
+
+class Watch(msgspec.Struct, frozen=True, kw_only=True, tag="watch"):
+    """Hub -> helper: the processes of this node to watch, all of them; replaces the set before."""
+
+    pids: list[int]
+
+
+class Title(msgspec.Struct, frozen=True, array_like=True):
+    """A process's title (``ray::Class.method`` while a sync actor runs a method) and since when it was seen.
+
+    ``since_ns`` is exact to the sampling period; None for the first look at a process that was there before.
+    """
+
+    pid: int
+    title: str
+    since_ns: int | None
+
+
+class Titles(msgspec.Struct, frozen=True, kw_only=True, tag="titles"):
+    """Helper -> hub: titles that changed; after a Watch also those of new pids. ``gone``: pids that ended."""
+
+    changed: list[Title]
+    gone: list[int]
+
+
+class Dump(msgspec.Struct, frozen=True, kw_only=True, tag="dump"):
+    """Hub -> helper: the stacks of a process, by py-spy. ``locals``: with the reprs of local variables."""
+
+    id: int
+    pid: int
+    locals: bool = False
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """``line`` may be 0. ``locals``: name -> repr, as py-spy read it."""
+
+    function: str
+    file: str
+    line: int
+    locals: dict[str, str] | None = None
+
+
+class Thread(msgspec.Struct, frozen=True, kw_only=True):
+    """``thread_id``: the operating system's (Linux tid), else None. ``frames``: innermost first."""
+
+    thread_id: int | None
+    name: str | None
+    active: bool
+    frames: list[Frame]
+
+
+class Stacks(msgspec.Struct, frozen=True, kw_only=True, tag="stacks"):
+    """Helper -> hub: the answer to a Dump. ``error`` says why there are none, and what to do."""
+
+    id: int
+    pid: int
+    threads: list[Thread]
+    error: str | None = None
+
+
+HubToHelper = Answer | Watch | Dump | Refused
+HelperToHub = Challenge | Hello | Titles | Stacks | Refused

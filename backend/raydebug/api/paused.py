@@ -1,0 +1,60 @@
+"""Paused places: where workers and drivers wait at a breakpoint or in post-mortem."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+SiteKind = Literal["breakpoint", "exception", "legacy"]
+
+
+class PausedThread(msgspec.Struct, frozen=True, kw_only=True):
+    """One paused thread of a worker or driver.
+
+    ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
+    ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name.
+    """
+
+    worker_id: str
+    thread_id: int | None
+    thread_name: str | None = None
+    worker_type: Literal["worker", "driver"]
+    actor_id: str | None
+    task_id: str | None
+    candidate_task_ids: list[str]
+    task_name: str | None
+    job_id: str | None
+    group: str | None
+    group_id: str | None = None
+    rank: int | None
+    node_id: str
+    pid: int
+    since_ns: int
+    attached: bool
+
+
+class PausedSite(msgspec.Struct, frozen=True, kw_only=True):
+    """A place with the threads that wait there. A row of table ``paused``, keyed by ``site_id``.
+
+    ``site_id`` depends on the place alone and isn't changed by attaching. ``file``, ``line``, ``function`` are None
+    with a reason in ``note`` where the place can't be read without attaching (no helper, no ptrace rights).
+    ``since_ns``: the oldest of its members.
+    """
+
+    site_id: str
+    kind: SiteKind
+    file: str | None
+    line: int | None
+    function: str | None
+    exception: str | None
+    since_ns: int
+    members: list[PausedThread]
+    note: str | None = None
+
+
+class Paused(msgspec.Struct, frozen=True, kw_only=True):
+    """``GET paused``."""
+
+    time_ns: int
+    sites: list[PausedSite]

@@ -1,0 +1,128 @@
+"""The live websocket ``/debug/ws``: binary msgpack frames, one message each.
+
+The client says :class:`Hello`, then subscribes to topics. A topic is a set of tables; the first :class:`Patch` after a
+subscription is ``full``, later ones set and drop rows by key. A client that falls behind gets a full patch, never a
+queue. Requests that act come over the socket because Ray's dashboard refuses a browser's POST.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+
+from raydebug.api.access import Grant, GrantMade, GrantRequest, Role
+from raydebug.api.errors import ErrorBody
+from raydebug.api.paused import PausedSite
+from raydebug.api.topology import Actor, Group, Job, Node, SourceState
+
+Topic = Literal["topology", "paused"]
+"""``topology``: tables nodes, jobs, groups, actors, sources. ``paused``: table paused."""
+
+
+# From the client -------------------------------------------------------------------------------------------------
+
+
+class Hello(msgspec.Struct, frozen=True, kw_only=True, tag="hello"):
+    protocol: int
+    token: str | None = None
+
+
+class Subscribe(msgspec.Struct, frozen=True, kw_only=True, tag="subscribe"):
+    topic: Topic
+
+
+class Unsubscribe(msgspec.Struct, frozen=True, kw_only=True, tag="unsubscribe"):
+    topic: Topic
+
+
+class Ping(msgspec.Struct, frozen=True, kw_only=True, tag="ping"):
+    """``t`` comes back in the Pong; the client measures the round trip."""
+
+    t: float
+
+
+class MakeGrant(msgspec.Struct, frozen=True, kw_only=True, tag="make_grant"):
+    id: int
+    grant: GrantRequest
+
+
+class ListGrants(msgspec.Struct, frozen=True, kw_only=True, tag="list_grants"):
+    id: int
+
+
+class RevokeGrant(msgspec.Struct, frozen=True, kw_only=True, tag="revoke_grant"):
+    id: int
+    grant_id: str
+
+
+ClientMessage = Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant
+
+
+# From the hub ----------------------------------------------------------------------------------------------------
+
+
+class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag="welcome"):
+    """``hub_id`` changes when the hub was restarted. ``how``: how the role was known (see Whoami)."""
+
+    protocol: int
+    version: str
+    ray_version: str
+    role: Role
+    how: str
+    hub_id: str
+    session_name: str
+    time_ns: int
+
+
+Row = TypeVar("Row")
+
+
+class TablePatch(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
+    """``set``: whole rows, each replaces the one with the same key. ``drop``: keys of rows that are gone."""
+
+    set: list[Row]
+    drop: list[str]
+
+
+class Tables(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What changed, by table; a table without change is left out. Each table's key is named beside it."""
+
+    nodes: TablePatch[Node] | None = None  # node_id
+    jobs: TablePatch[Job] | None = None  # job_id
+    groups: TablePatch[Group] | None = None  # group_id
+    actors: TablePatch[Actor] | None = None  # actor_id
+    sources: TablePatch[SourceState] | None = None  # name
+    paused: TablePatch[PausedSite] | None = None  # site_id
+
+
+class Patch(msgspec.Struct, frozen=True, kw_only=True, tag="patch"):
+    """``full``: ``tables`` is all there is; forget the rows of the topic first. ``time_ns``: the hub's clock."""
+
+    topic: Topic
+    version: int
+    full: bool
+    time_ns: int
+    tables: Tables
+
+
+class Pong(msgspec.Struct, frozen=True, kw_only=True, tag="pong"):
+    t: float
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply"):
+    """The answer to a request with this ``id``; ``error`` None means done."""
+
+    id: int
+    error: ErrorBody | None = None
+    grants: list[Grant] | None = None
+    made: GrantMade | None = None
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True, tag="refused"):
+    """The hub closes the socket after this."""
+
+    error: ErrorBody
+
+
+HubMessage = Welcome | Patch | Pong | Reply | Refused

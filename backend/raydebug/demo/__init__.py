@@ -1,0 +1,1 @@
+"""A real training job, small enough for two cores."""

@@ -1,0 +1,1 @@
+"""The node helper: one process of our own per node."""

@@ -1,0 +1,1 @@
+"""The hub: one process per cluster that collects facts, holds them and serves them to browsers and scripts."""

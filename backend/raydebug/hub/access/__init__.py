@@ -1,0 +1,1 @@
+"""Who may do what: asked by every route and every message."""

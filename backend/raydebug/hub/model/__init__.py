@@ -1,0 +1,1 @@
+"""The model holds facts. Pure: no Ray, no network, no asyncio."""

@@ -1,0 +1,190 @@
+"""Real Ray clusters for tests: each on free ports, in a session directory of its own, stopped by its own processes.
+
+Never ``ray stop``: it ends every Ray process of the machine, other tests' clusters too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+T = TypeVar("T")
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def wait_for(what: str, probe: Callable[[], T | None], timeout: float = 60, period: float = 0.05) -> T:
+    """Call ``probe`` until it returns something true; what it raised last is shown when ``timeout`` seconds are over."""
+    deadline = time.monotonic() + timeout
+    problem: BaseException | None = None
+    while True:
+        try:
+            if value := probe():
+                return value
+            problem = None
+        except (OSError, AssertionError, LookupError, ValueError, urllib.error.URLError) as error:
+            problem = error
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {timeout:.0f} s for {what}") from problem
+        time.sleep(period)
+
+
+class RayCluster:
+    """A head started with ``ray start --head`` as a user would, and nodes that join it.
+
+    ``python``: the interpreter whose Ray is used (its ``ray`` script lies beside it).
+    """
+
+    def __init__(
+        self,
+        *,
+        num_cpus: int = 4,
+        env: Mapping[str, str] | None = None,
+        python: str = sys.executable,
+        head_args: tuple[str, ...] = (),
+    ) -> None:
+        self.python = python
+        self.ray = str(Path(python).parent / "ray")
+        self.env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **(env or {})}
+        self.env.pop("RAY_ADDRESS", None)
+        # Socket paths are limited to 107 bytes: keep the directory short.
+        self.temp_dir = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))  # noqa: S108
+        self.gcs_port, self.dashboard_port = free_port(), free_port()
+        self.num_cpus = num_cpus
+        self.head_args = head_args
+        self._procs: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.gcs_port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.dashboard_port}"
+
+    @property
+    def session_dir(self) -> Path:
+        return (self.temp_dir / "session_latest").resolve()
+
+    @property
+    def log_dir(self) -> Path:
+        return self.session_dir / "logs"
+
+    def start(self) -> RayCluster:
+        self._spawn(
+            "--head",
+            f"--port={self.gcs_port}",
+            "--node-ip-address=127.0.0.1",
+            "--dashboard-host=127.0.0.1",
+            f"--dashboard-port={self.dashboard_port}",
+            f"--dashboard-agent-listen-port={free_port()}",
+            f"--ray-client-server-port={free_port()}",
+            f"--temp-dir={self.temp_dir}",
+            "--object-store-memory=100000000",
+            *self.head_args,
+        )
+        wait_for("Ray's dashboard", lambda: self._dashboard_up() or None, timeout=120, period=0.2)
+        return self
+
+    def add_node(self, *args: str, num_cpus: int = 2) -> subprocess.Popen[bytes]:
+        """Start one more node on this machine; returns the process whose end takes the node down."""
+        return self._spawn(
+            f"--address={self.address}",
+            "--node-ip-address=127.0.0.1",
+            f"--dashboard-agent-listen-port={free_port()}",
+            "--object-store-memory=100000000",
+            *args,
+            num_cpus=num_cpus,
+        )
+
+    def _spawn(self, *args: str, num_cpus: int | None = None) -> subprocess.Popen[bytes]:
+        log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")
+        proc = subprocess.Popen(
+            [self.ray, "start", *args, f"--num-cpus={num_cpus or self.num_cpus}", "--block", "--disable-usage-stats"],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        log.close()
+        self._procs.append(proc)
+        return proc
+
+    def _dashboard_up(self) -> bool:
+        if self._procs[0].poll() is not None:
+            raise RuntimeError((self.temp_dir / "start-0.log").read_text())
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/version", timeout=5):
+                return True
+        except urllib.error.HTTPError as error:
+            return error.code == 401  # token mode
+
+    def run_script(self, *argv: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start a driver in the background with this cluster as its address."""
+        return subprocess.Popen(
+            [self.python, *argv],
+            env={**self.env, "RAY_ADDRESS": self.address, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def processes(self) -> list[psutil.Process]:
+        """All processes that carry this cluster's directory or ports in their command line, or descend from one."""
+        own = {}
+        for proc in psutil.process_iter():
+            try:
+                line = " ".join(proc.cmdline())
+                if str(self.temp_dir) in line or self.address in line:
+                    for p in (proc, *proc.children(recursive=True)):
+                        own[p.pid] = p
+            except psutil.Error:
+                continue
+        own.pop(os.getpid(), None)
+        return list(own.values())
+
+    def stop(self) -> None:
+        for proc in self._procs:
+            if proc.poll() is None:
+                proc.send_signal(signal.SIGTERM)
+        for proc in self._procs:
+            try:
+                proc.wait(20)
+            except subprocess.TimeoutExpired:
+                proc.kill()
+        for left in self.processes():
+            try:
+                left.kill()
+            except psutil.Error:
+                continue
+        shutil.rmtree(self.temp_dir, ignore_errors=True)
+
+    def __enter__(self) -> RayCluster:
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
