@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def wait_for(what: str, probe: Callable[[], T | None], timeout: float = 60, period: float = 0.05) -> T:
-    """Call ``probe`` until it returns something true; what it raised last is shown when ``timeout`` seconds are over."""
+    """Call ``probe`` until it returns something true; what it raised last is shown after ``timeout`` s."""
     deadline = time.monotonic() + timeout
     problem: BaseException | None = None
     while True:
@@ -65,7 +65,7 @@ class RayCluster:
         self.env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **(env or {})}
         self.env.pop("RAY_ADDRESS", None)
         # Socket paths are limited to 107 bytes: keep the directory short.
-        self.temp_dir = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))  # noqa: S108
+        self.temp_dir = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))
         self.gcs_port, self.dashboard_port = free_port(), free_port()
         self.num_cpus = num_cpus
         self.head_args = head_args

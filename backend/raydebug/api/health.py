@@ -30,7 +30,7 @@ class Whoami(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HubEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Published in the GCS KV so that the CLI, helpers and workers find the hub. ``url``: where ``/debug`` is served."""
+    """Published in the GCS KV so that the CLI and workers find the hub. ``url``: where ``/debug`` is served."""
 
     url: str | None
     socket: str
