@@ -6,6 +6,7 @@ Importing this file imports nothing of Ray; each function imports what it needs.
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import json
 import logging
@@ -108,9 +109,8 @@ class Gcs:
 
     async def class_methods(self, actor: ActorFact) -> list[str] | None:
         """The names of all methods of an actor's class, as its creator exported them; None if they aren't there."""
-        from ray import _raylet
-
-        function_id = _raylet.PythonFunctionDescriptor(*actor.function).function_id.binary()
+        raylet: Any = importlib.import_module("ray._raylet")  # its stub file doesn't know all of it
+        function_id = raylet.PythonFunctionDescriptor(*actor.function).function_id.binary()
         key = b":".join((b"ActorClass", actor.job_id.encode(), function_id))
         value = await self.kv_get(key, b"fun")
         return _method_names(value) if value else None

@@ -41,8 +41,8 @@ class ActorFact(msgspec.Struct, frozen=True, kw_only=True):
     """``state``: Ray's name (DEPENDENCIES_UNREADY, PENDING_CREATION, ALIVE, RESTARTING, DEAD).
 
     ``owner_worker_id``: the process that created it. ``env``: the variables of its runtime_env. ``function``: what
-    names its class in Ray's function table (module, function, class, hash). ``death_kind``: Ray's reason, or the name of the
-    error's context; ``changed_ns``: when ``state`` was entered.
+    names its class in Ray's function table (module, function, class, hash). ``death_kind``: Ray's reason, or the
+    name of the error's context; ``changed_ns``: when ``state`` was entered.
     """
 
     actor_id: str
