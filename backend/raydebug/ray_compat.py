@@ -99,6 +99,7 @@ class Gcs:
             WorkerStat(
                 worker_id=worker.worker_id.hex(),
                 pid=worker.pid,
+                job_id=_id(worker.job_id),
                 running=worker.num_running_tasks,
                 queued=worker.task_queue_length,
                 calls_out=worker.num_pending_tasks,

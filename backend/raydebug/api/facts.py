@@ -99,11 +99,13 @@ class WorkerStat(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker or driver said of itself to its raylet.
 
     ``running``: method calls or tasks that run in it, of threaded and async actors, too. ``queued``: those that wait
-    for their turn. ``calls_out``: those it submitted that have not returned. ``at_ns``: when it was asked.
+    for their turn. ``calls_out``: those it submitted that have not returned. ``job_id``: whose tasks it runs, None of
+    an idle one. ``at_ns``: when it was asked.
     """
 
     worker_id: str
     pid: int
+    job_id: str | None
     running: int
     queued: int
     calls_out: int

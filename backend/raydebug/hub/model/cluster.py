@@ -214,6 +214,7 @@ class Cluster:
             actor = by_worker.get(worker_id)
             group = grouping.get(actor.group_id) if actor and actor.group_id else None
             title = self._titles.get((worker.node_id, worker.pid))
+            stat = self._stats.get(worker_id)
             method = doing.method_in_title(title.title, ()) if title and not actor and not worker.is_driver else None
             for place in paused.places:
                 thread = PausedThread(
@@ -225,7 +226,9 @@ class Cluster:
                     task_id=paused.task_id,
                     candidate_task_ids=[],
                     task_name=actor.task_name if actor else method or None,
-                    job_id=actor.job_id if actor else drivers.get(worker_id) or paused.job_id,
+                    job_id=actor.job_id
+                    if actor
+                    else drivers.get(worker_id) or paused.job_id or (stat.job_id if stat else None),
                     group=group.name if group else None,
                     group_id=group.group_id if group else None,
                     rank=actor.rank if actor else None,
