@@ -168,6 +168,9 @@ class Cluster:
         title = self._titles.get((fact.node_id or "", fact.pid or 0))
         paused = self._paused.get(fact.worker_id or "")
         now = doing.actor_doing(fact, title, self._stats.get(fact.worker_id or ""), paused.since_ns if paused else None)
+        if group and group.kind == "ray_train" and now.state == "idle":
+            # Ray Train runs the training function in a thread of its own while no method runs.
+            now = now._replace(state=None, since_ns=None)
         role, task_name = self._role(fact, group, now.method)
         return Actor(
             actor_id=fact.actor_id,
