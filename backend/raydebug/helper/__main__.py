@@ -48,7 +48,8 @@ def main(argv: list[str]) -> int:
     _step_back()
     _raise_file_limit()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    line = sys.stdin.buffer.raw.readline()  # type: ignore[attr-defined]
+    with open(0, "rb", buffering=0, closefd=False) as stdin:
+        line = stdin.readline()
     if not line:
         return 0
     greeting = json.loads(line)

@@ -65,21 +65,27 @@ class Spawner:
         return json.dumps(line).encode() + b"\n"
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        if self.supervisor.state != "ready":
+            await self.supervisor.wait_ready(PATIENCE_S)
         if not is_websocket(request):
+            if self.supervisor.state != "ready":
+                return self._down("it isn't ready")
             return web.Response(status=426, text="raydebug's hub connects here with a websocket.\n")
         to_helper = [
             (name, value)
             for name, value in request.raw_headers
             if name.lower() == b"host" or name.lower().startswith(b"sec-websocket-")
         ]
-        if self.supervisor.state != "ready":
-            await self.supervisor.wait_ready(PATIENCE_S)
         try:
             return await splice(request, self.socket, AGENT_HELPER_PATH, to_helper)
         except NoUpstream as error:
-            child = self.supervisor
-            why = f"{child.state}, last end: {child.last_exit or 'none'}, log on the node: {child.log_path}"
-            return web.Response(status=503, text=f"raydebug's helper on this node is not up ({why}): {error}\n")
+            return self._down(str(error))
+
+    def _down(self, reason: str) -> web.Response:
+        child = self.supervisor
+        last = f", last end: {child.last_exit}" if child.last_exit else ""
+        text = f"raydebug's helper is {child.state} ({reason}{last}). Its log on that node: {child.log_path}"
+        return web.Response(status=503, text=text)
 
 
 def module_class() -> type:

@@ -12,6 +12,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 import aiohttp
 import msgspec
@@ -97,7 +98,7 @@ class Helpers:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=self._connector(),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=HANDSHAKE_S),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=5),
             )
         return self._session
 
@@ -243,19 +244,24 @@ class _Link:
 
     async def _dial(self) -> aiohttp.ClientWebSocketResponse:
         url = self.address.url.rstrip("/") + AGENT_HELPER_PATH
-        try:
-            return await asyncio.wait_for(
-                self.owner.session.ws_connect(
-                    url, headers=self.address.headers, compress=0, max_msg_size=MESSAGE_BYTES, heartbeat=20
-                ),
-                HANDSHAKE_S,
-            )
-        except aiohttp.WSServerHandshakeError as error:
-            raise _Unreachable(*note_for_status(error.status, await self._why(url), self.address.node_id)) from error
 
-    async def _why(self, url: str) -> str:
-        """What the agent says to a plain request: aiohttp drops the body of a refused upgrade."""
-        return ""
+        async def dial() -> aiohttp.ClientWebSocketResponse:
+            socket = await self.owner.session.ws_connect(
+                url, headers=self.address.headers, compress=0, max_msg_size=MESSAGE_BYTES, heartbeat=20
+            )
+            return cast(aiohttp.ClientWebSocketResponse, socket)  # a generic class from aiohttp 3.14 on
+
+        try:
+            return await asyncio.wait_for(dial(), HANDSHAKE_S)
+        except aiohttp.WSServerHandshakeError as error:
+            said = await self._ask_why(url) if error.status == 503 else ""
+            raise _Unreachable(*note_for_status(error.status, said, self.address.node_id)) from error
+
+    async def _ask_why(self, url: str) -> str:
+        """What the agent says to a plain request: the body of a refused upgrade is lost in aiohttp."""
+        timeout = aiohttp.ClientTimeout(total=5)
+        async with self.owner.session.get(url, headers=self.address.headers, timeout=timeout) as answer:
+            return await answer.text() if answer.status == 503 else ""
 
     async def _handshake(self, ws: aiohttp.ClientWebSocketResponse, secret: str) -> Hello:
         node_id = self.address.node_id
