@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 import tempfile
@@ -27,22 +28,12 @@ def serve(address: str | None, host: str, port: int, session_dir: Path | None, l
     For a cluster whose dashboard can't be changed or has died. Stays in the foreground.
     """
     address = _gcs(address)
-    directory = session_dir or _session_dir(address)
-    temporary = None
-    if directory is None:
-        temporary = tempfile.TemporaryDirectory(prefix="raydebug-", ignore_cleanup_errors=True)
-        directory = Path(temporary.name)
-    arguments = ["--gcs-address", address, "--session-dir", str(directory), "--host", host, "--port", str(port)]
+    directory = session_dir or _session_dir(address) or _own_dir(address)
     if sys.stderr.isatty():
         click.echo(f"In another terminal `raydebug url --address http://{host}:{port}` prints the link.", err=True)
-    from raydebug.hub.__main__ import main
-
-    try:
-        code = main([*arguments, "--log-level", log_level])
-    finally:
-        if temporary is not None:
-            temporary.cleanup()
-    sys.exit(code)
+    arguments = ["--gcs-address", address, "--session-dir", str(directory), "--host", host, "--port", str(port)]
+    # Its command line tells `raydebug url` where the token is.
+    os.execv(sys.executable, [sys.executable, "-m", "raydebug.hub", *arguments, "--log-level", log_level])
 
 
 def _gcs(address: str | None) -> str:
@@ -71,3 +62,14 @@ def _session_dir(address: str) -> Path | None:
     if session is None or not os.access(session, os.W_OK):
         return None
     return session if local.current_cluster() == address else None
+
+
+def _own_dir(address: str) -> Path:
+    """Where a hub away from the head keeps its token and grants: links stay right when it starts again."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    path = Path(state).expanduser() / "raydebug" / re.sub(r"[^\w.-]", "-", address)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="raydebug-"))
+    return path
