@@ -158,33 +158,47 @@ async def run_capped(argv: list[str], timeout: float, limit: int) -> tuple[int |
         return None, b"", f"{argv[0]} could not be started: {error}"
     assert child.stdout is not None
     assert child.stderr is not None
+    too_much = False
+
+    def kill() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+
+    def stop() -> None:
+        nonlocal too_much
+        too_much = True
+        kill()
+
     try:
-        output, complaint = await asyncio.wait_for(
-            asyncio.gather(_read_capped(child.stdout, limit), _read_capped(child.stderr, 65536)), timeout
+        output, complaint, code = await asyncio.wait_for(
+            asyncio.gather(
+                _read_capped(child.stdout, limit, stop), _read_capped(child.stderr, 65536, stop), child.wait()
+            ),
+            timeout,
         )
-        code = await asyncio.wait_for(child.wait(), timeout)
     except asyncio.TimeoutError:
         return None, b"", f"py-spy took over {timeout:g} s. The node may be overloaded; try again."
-    except _TooMuch:
-        return None, b"", f"The stacks are over {limit >> 20} MB; ask without local variables."
     finally:
         if child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
+            kill()
+            # asyncio calls a process over when its pipes are, and a full pipe that nobody reads never is.
+            ignore = _read_capped(child.stdout, 0, kill), _read_capped(child.stderr, 0, kill)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.gather(*ignore, child.wait()), 5)
+    if too_much:
+        return None, b"", f"The stacks are over {limit >> 20} MB; ask without local variables."
     return code, output, complaint.decode("utf-8", "replace")
 
 
-class _TooMuch(Exception):  # noqa: N818
-    pass
-
-
-async def _read_capped(stream: asyncio.StreamReader, limit: int) -> bytes:
+async def _read_capped(stream: asyncio.StreamReader, limit: int, on_more: Callable[[], None]) -> bytes:
+    """All of it, read to its end; what is over ``limit`` is dropped after ``on_more()``."""
     parts: list[bytes] = []
     size = 0
     while chunk := await stream.read(65536):
         size += len(chunk)
         if size > limit:
-            raise _TooMuch
-        parts.append(chunk)
+            on_more()
+            parts.clear()
+        else:
+            parts.append(chunk)
     return b"".join(parts)
