@@ -76,11 +76,16 @@ def ours(cluster: RayCluster) -> list[psutil.Process]:
     return [p for p in cluster.processes() if _is_ours(p)]
 
 
-def _is_ours(process: psutil.Process) -> bool:
+def command(process: psutil.Process) -> str:
+    """Its command line; nothing for one that has ended."""
     try:
-        line = " ".join(process.cmdline())
+        return " ".join(process.cmdline())
     except psutil.Error:
-        return False
+        return ""
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    line = command(process)
     return "raydebug.helper" in line or "raydebug.hub" in line or STAND_IN.name in line
 
 
