@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from raydebug.api.helper import Dump, Stacks
 from raydebug.helper import stacks
 from raydebug.helper.stacks import PYSPY_FIX, Dumper, explain, parse_dump, ptrace_problem, run_capped
 
@@ -60,7 +61,7 @@ async def test_a_real_process() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1) as child:  # noqa: ASYNC220
         assert child.stdout is not None
         child.stdout.readline()
-        answer = await Dumper(lambda _pid: True).dump(3, child.pid, True)
+        answer = await ask(Dumper(lambda _pid: True), 3, child.pid, True)
         child.kill()
     assert answer.error is None
     assert (answer.id, answer.pid) == (3, child.pid)
@@ -68,8 +69,18 @@ async def test_a_real_process() -> None:
 
 
 async def test_only_watched_processes() -> None:
-    answer = await Dumper(lambda _pid: False).dump(1, os.getpid(), False)
+    answer = await ask(Dumper(lambda _pid: False), 1, os.getpid())
     assert "isn't one of those watched" in (answer.error or "")
+
+
+async def ask(dumper: Dumper, number: int, pid: int, with_locals: bool = False) -> Stacks:
+    answers: list[Stacks] = []
+
+    async def deliver(answer: Stacks) -> None:
+        answers.append(answer)
+
+    await dumper.dump(Dump(id=number, pid=pid, locals=with_locals), deliver)
+    return answers[0]
 
 
 def fake_pyspy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -87,7 +98,7 @@ async def test_a_torn_dump_is_tried_again(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch,
         f"echo x >> {count}\nif [ $(wc -l < {count}) -lt 3 ]; then echo '[{{'; else cat {tmp_path}/whole; fi\n",
     )
-    answer = await Dumper(lambda _pid: True).dump(1, 1, False)
+    answer = await ask(Dumper(lambda _pid: True), 1, 1)
     assert answer.error is None
     assert len(answer.threads) == 1
 
@@ -95,7 +106,7 @@ async def test_a_torn_dump_is_tried_again(tmp_path: Path, monkeypatch: pytest.Mo
 async def test_a_dump_that_is_too_slow_or_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stacks, "TIMEOUT_S", 0.2)
     fake_pyspy(tmp_path, monkeypatch, "exec sleep 60\n")
-    assert "took over" in ((await Dumper(lambda _pid: True).dump(1, 1, False)).error or "")
+    assert "took over" in ((await ask(Dumper(lambda _pid: True), 1, 1)).error or "")
     code, _, why = await run_capped(["/bin/sh", "-c", "exec yes"], 10, 1 << 20)
     assert code is None
     assert "over 1 MB" in why
@@ -106,7 +117,7 @@ async def test_two_at_once_and_the_others_wait(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "whole").write_bytes(ONE)
     fake_pyspy(tmp_path, monkeypatch, f"echo + >> {log}\nsleep 0.05\necho - >> {log}\ncat {tmp_path}/whole\n")
     dumper = Dumper(lambda _pid: True)
-    answers = await asyncio.gather(*(dumper.dump(i, i, False) for i in range(10)))
+    answers = await asyncio.gather(*(ask(dumper, i, i) for i in range(10)))
     assert [a.id for a in answers] == list(range(10))
     depth, most = 0, 0
     for sign in log.read_text().split():

@@ -111,7 +111,15 @@ def test_long_session_directories_get_a_short_private_socket(tmp_path: Path) -> 
     short = socket_path(str(tmp_path)[:60], "raydebug-hub.sock") if len(str(tmp_path)) < 60 else None
     assert short is None or short.endswith("/sockets/raydebug-hub.sock")
     path = socket_path("/tmp/" + "x" * 100, "raydebug-hub.sock")
-    assert len(path) < 100
-    assert path.endswith("/raydebug-hub.sock")
-    assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
-    os.rmdir(os.path.dirname(path))
+    private = os.path.dirname(path)
+    try:
+        assert len(path) < 100
+        assert path.endswith("/raydebug-hub.sock")
+        assert os.stat(private).st_mode & 0o777 == 0o700
+        assert socket_path("/tmp/" + "x" * 100, "raydebug-hub.sock") == path
+        os.chmod(private, 0o755)  # not as we made it: somebody else's, perhaps
+        other = os.path.dirname(socket_path("/tmp/" + "x" * 100, "raydebug-hub.sock"))
+        assert other != private
+        os.rmdir(other)
+    finally:
+        os.rmdir(private)

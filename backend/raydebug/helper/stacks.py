@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from raydebug.api.helper import Frame, Stacks, Thread
+from raydebug.api.helper import Dump, Frame, Stacks, Thread
+
+log = logging.getLogger("raydebug.helper")
 
 AT_ONCE = 2
 TIMEOUT_S = 10.0
@@ -116,10 +119,15 @@ class Dumper:
         self._may_dump = may_dump
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def dump(self, number: int, pid: int, with_locals: bool) -> Stacks:
+    async def dump(self, ask: Dump, deliver: Callable[[Stacks], Awaitable[None]]) -> None:
+        """Its slot is held until the answer has been taken: a hub that doesn't read leaves no heap of stacks here."""
         async with self._slots:
-            threads, error = await self._dump(pid, with_locals)
-        return Stacks(id=number, pid=pid, threads=threads, error=error)
+            try:
+                threads, error = await self._dump(ask.pid, ask.locals)
+            except Exception as problem:
+                log.exception("a dump failed")
+                threads, error = [], f"The helper failed: {problem}. See its log."
+            await deliver(Stacks(id=ask.id, pid=ask.pid, threads=threads, error=error))
 
     async def _dump(self, pid: int, with_locals: bool) -> tuple[list[Thread], str | None]:
         if not self._may_dump(pid):
