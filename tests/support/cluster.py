@@ -62,7 +62,9 @@ class RayCluster:
     ) -> None:
         self.python = python
         self.ray = str(Path(python).parent / "ray")
-        self.env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **(env or {})}
+        # A busy machine starts slowly: Ray's own limit of 30 s for a raylet isn't what is tested here.
+        patience = {"RAY_raylet_start_wait_time_s": "180"}
+        self.env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **patience, **(env or {})}
         self.env.pop("RAY_ADDRESS", None)
         # Socket paths are limited to 107 bytes: keep the directory short.
         self.temp_dir = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))
@@ -107,7 +109,6 @@ class RayCluster:
         """Start one more node on this machine; returns the process whose end takes the node down."""
         return self._spawn(
             f"--address={self.address}",
-            "--node-ip-address=127.0.0.1",
             f"--dashboard-agent-listen-port={free_port()}",
             "--object-store-memory=100000000",
             *args,

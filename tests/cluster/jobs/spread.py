@@ -1,0 +1,18 @@
+"""One actor per node, each held at a breakpoint."""
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+
+@ray.remote(num_cpus=0)
+class Worker:
+    def step(self):
+        breakpoint()  # everywhere
+
+
+ray.init()
+nodes = [node["NodeID"] for node in ray.nodes()]
+workers = [
+    Worker.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote() for node in nodes
+]
+ray.get([worker.step.remote() for worker in workers])
