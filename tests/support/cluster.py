@@ -164,6 +164,11 @@ class RayCluster:
         own.pop(os.getpid(), None)
         return list(own.values())
 
+    def stop_gently(self) -> None:
+        """End the head as a user who presses Ctrl-C does, and nothing else."""
+        self._procs[0].send_signal(signal.SIGTERM)
+        self._procs[0].wait(90)
+
     def stop(self) -> None:
         for proc in self._procs:
             if proc.poll() is None:

@@ -29,6 +29,7 @@ log = logging.getLogger("raydebug.helper")
 
 PERIOD_S: Final = 0.25
 HANDSHAKE_S: Final = 10.0
+SEND_S: Final = 20.0
 KEEP_WATCHING_S: Final = 60.0
 MESSAGE_BYTES: Final = 1 << 20
 QUEUED_DUMPS: Final = 4096
@@ -126,20 +127,22 @@ class Helper:
         if len(self._dumps) >= QUEUED_DUMPS:
             log.warning("too many dumps are waiting, one for process %d is dropped", ask.pid)
             return
-        task = asyncio.ensure_future(self._answer_dump(hub, ask))
+
+        async def deliver(stacks: Stacks) -> None:
+            await self._send(hub, _encode(stacks))
+
+        task = asyncio.ensure_future(self._dumper.dump(ask, deliver))
         self._dumps.add(task)
         task.add_done_callback(self._dumps.discard)
 
-    async def _answer_dump(self, hub: ServerConnection, ask: Dump) -> None:
+    async def _send(self, hub: ServerConnection, frame: bytes) -> None:
+        """A hub that doesn't read for that long is no hub."""
         try:
-            stacks = await self._dumper.dump(ask.id, ask.pid, ask.locals)
-        except Exception as error:
-            log.exception("a dump failed")
-            stacks = Stacks(id=ask.id, pid=ask.pid, threads=[], error=f"The helper failed: {error}. See its log.")
-        try:
-            await hub.send(_encode(stacks))
+            await asyncio.wait_for(hub.send(frame), SEND_S)
+        except asyncio.TimeoutError:
+            hub.transport.abort()
         except ConnectionClosed:
-            return
+            pass
 
     async def _sample_forever(self) -> None:
         parent = os.getppid()
@@ -155,12 +158,7 @@ class Helper:
                     continue
             news = self._sampler.sample(time.time_ns())
             if news is not None and self._hub is not None:
-                try:
-                    # A hub that doesn't read for that long is no hub; sampling goes on for the next one.
-                    await asyncio.wait_for(self._hub.send(_encode(news)), 10)
-                except (ConnectionClosed, asyncio.TimeoutError):
-                    if self._hub is not None:
-                        self._hub.transport.abort()
+                await self._send(self._hub, _encode(news))
 
 
 def _binary(frame: str | bytes) -> bytes:

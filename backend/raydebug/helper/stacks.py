@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from raydebug.api.helper import Frame, Stacks, Thread
+from raydebug.api.helper import Dump, Frame, Stacks, Thread
+
+log = logging.getLogger("raydebug.helper")
 
 AT_ONCE = 2
 TIMEOUT_S = 10.0
@@ -116,10 +119,15 @@ class Dumper:
         self._may_dump = may_dump
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def dump(self, number: int, pid: int, with_locals: bool) -> Stacks:
+    async def dump(self, ask: Dump, deliver: Callable[[Stacks], Awaitable[None]]) -> None:
+        """Its slot is held until the answer has been taken: a hub that doesn't read leaves no heap of stacks here."""
         async with self._slots:
-            threads, error = await self._dump(pid, with_locals)
-        return Stacks(id=number, pid=pid, threads=threads, error=error)
+            try:
+                threads, error = await self._dump(ask.pid, ask.locals)
+            except Exception as problem:
+                log.exception("a dump failed")
+                threads, error = [], f"The helper failed: {problem}. See its log."
+            await deliver(Stacks(id=ask.id, pid=ask.pid, threads=threads, error=error))
 
     async def _dump(self, pid: int, with_locals: bool) -> tuple[list[Thread], str | None]:
         if not self._may_dump(pid):
@@ -158,33 +166,47 @@ async def run_capped(argv: list[str], timeout: float, limit: int) -> tuple[int |
         return None, b"", f"{argv[0]} could not be started: {error}"
     assert child.stdout is not None
     assert child.stderr is not None
+    too_much = False
+
+    def kill() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+
+    def stop() -> None:
+        nonlocal too_much
+        too_much = True
+        kill()
+
     try:
-        output, complaint = await asyncio.wait_for(
-            asyncio.gather(_read_capped(child.stdout, limit), _read_capped(child.stderr, 65536)), timeout
+        output, complaint, code = await asyncio.wait_for(
+            asyncio.gather(
+                _read_capped(child.stdout, limit, stop), _read_capped(child.stderr, 65536, stop), child.wait()
+            ),
+            timeout,
         )
-        code = await asyncio.wait_for(child.wait(), timeout)
     except asyncio.TimeoutError:
         return None, b"", f"py-spy took over {timeout:g} s. The node may be overloaded; try again."
-    except _TooMuch:
-        return None, b"", f"The stacks are over {limit >> 20} MB; ask without local variables."
     finally:
         if child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
+            kill()
+            # asyncio calls a process over when its pipes are, and a full pipe that nobody reads never is.
+            ignore = _read_capped(child.stdout, 0, kill), _read_capped(child.stderr, 0, kill)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(asyncio.gather(*ignore, child.wait()), 5)
+    if too_much:
+        return None, b"", f"The stacks are over {limit >> 20} MB; ask without local variables."
     return code, output, complaint.decode("utf-8", "replace")
 
 
-class _TooMuch(Exception):  # noqa: N818
-    pass
-
-
-async def _read_capped(stream: asyncio.StreamReader, limit: int) -> bytes:
+async def _read_capped(stream: asyncio.StreamReader, limit: int, on_more: Callable[[], None]) -> bytes:
+    """All of it, read to its end; what is over ``limit`` is dropped after ``on_more()``."""
     parts: list[bytes] = []
     size = 0
     while chunk := await stream.read(65536):
         size += len(chunk)
         if size > limit:
-            raise _TooMuch
-        parts.append(chunk)
+            on_more()
+            parts.clear()
+        else:
+            parts.append(chunk)
     return b"".join(parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from os import close
 
 from raydebug.api.helper import Title, Titles
 
@@ -67,7 +68,7 @@ class TitleSampler:
             if one.raw:
                 self._watched[pid] = one
             else:
-                os.close(one.fd)
+                close(one.fd)
                 gone.append(pid)
         return gone
 
@@ -100,4 +101,4 @@ class TitleSampler:
             return b""
 
     def _drop(self, pid: int) -> None:
-        os.close(self._watched.pop(pid).fd)
+        close(self._watched.pop(pid).fd)

@@ -52,7 +52,7 @@ class Gateway:
         except ValueError as error:
             self.proxies = []
             log.error("raydebug: RAYDEBUG_TRUSTED_PROXIES is not understood, no proxy is trusted: %s", error)
-        self.supervisor: Supervisor | None = None
+        self.supervisor = Supervisor("hub", self.argv, self.log_path, socket_path=self.socket)
         self._session: aiohttp.ClientSession | None = None
 
     # --- the hub process
@@ -72,7 +72,6 @@ class Gateway:
         ]
 
     async def run(self) -> None:
-        self.supervisor = Supervisor("hub", self.argv, self.log_path, socket_path=self.socket)
         try:
             await self.supervisor.run()
         finally:
@@ -99,7 +98,7 @@ class Gateway:
         peer = request.remote or ""
         trusted = headers.is_trusted(peer, self.proxies)
         to_hub = headers.to_hub(request.raw_headers, peer=peer, route=route, trusted=trusted)
-        if self.supervisor is not None and self.supervisor.state == "starting":
+        if self.supervisor.state == "starting":
             await self.supervisor.wait_ready(PATIENCE_S)
         try:
             if is_websocket(request):
@@ -165,10 +164,10 @@ class Gateway:
         child = self.supervisor
         seen = route == "ray-auth" or (route == "open" and (self.is_open or is_at_the_machine(request)))
         state = down.Down(
-            failing=child is not None and child.state == "failing",
-            crashes=child.crashes if child else 0,
-            last_exit=child.last_exit if child else None,
-            retry_in_s=max(0.0, child.retry_at - time.time()) if child and child.retry_at else None,
+            failing=child.state == "failing",
+            crashes=child.crashes,
+            last_exit=child.last_exit,
+            retry_in_s=max(0.0, child.retry_at - time.time()) if child.retry_at else None,
             log_path=self.log_path,
             log=log_tail(self.log_path) if seen else None,
             reason=reason if seen else None,

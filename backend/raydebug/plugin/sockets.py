@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
 import tempfile
 
 LIMIT = 100
@@ -10,9 +12,23 @@ LIMIT = 100
 
 
 def socket_path(session_dir: str, name: str) -> str:
-    """``<session_dir>/sockets/<name>``, or the same name in a new private directory where that is too long."""
+    """``<session_dir>/sockets/<name>``; where that is too long, the same name in a private directory below ``/tmp``
+    that follows from the session directory and the user.
+    """
     path = os.path.join(session_dir, "sockets", name)
     if len(os.fsencode(path)) <= LIMIT:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return path
-    return os.path.join(tempfile.mkdtemp(prefix="raydebug-", dir="/tmp"), name)
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(session_dir))).hexdigest()[:12]
+    return os.path.join(_private(f"/tmp/raydebug-{os.geteuid()}-{digest}"), name)
+
+
+def _private(path: str) -> str:
+    """Everybody may write to ``/tmp``: a directory there is only used when it is ours and closed to others."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            return tempfile.mkdtemp(prefix="raydebug-", dir="/tmp")
+    return path

@@ -166,9 +166,9 @@ class Supervisor:
         finally:
             self._ready.clear()
             self.pid = None
-            watch.cancel()
             if child.returncode is None:
                 await self._stop(child)
+            watch.cancel()
 
     async def _watch_stdout(self, child: asyncio.subprocess.Process) -> None:
         assert child.stdout is not None
@@ -178,11 +178,12 @@ class Supervisor:
             log.warning("raydebug: the %s did not get ready in %g s, ending it", self.name, READY_TIMEOUT_S)
             with contextlib.suppress(ProcessLookupError):
                 child.kill()
-            return
+            line = b""
         if line.strip() == b"ready":
             self.state = "ready"
             self.retry_at = None
             self._ready.set()
+        # Read to its end in any case: asyncio calls a process over when its pipes are.
         while await child.stdout.read(65536):
             pass
 

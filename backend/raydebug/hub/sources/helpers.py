@@ -173,8 +173,8 @@ class _Link:
 
     async def stop(self) -> None:
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        # Not longer: a helper that doesn't answer the websocket's close would hold it for 10 s.
+        await asyncio.wait([self._task], timeout=1)
 
     async def watch(self, pids: frozenset[int]) -> None:
         if pids != self.pids:
