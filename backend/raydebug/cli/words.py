@@ -48,3 +48,7 @@ def count(number: int, word: str) -> str:
     """``1 rank``, ``2 ranks``; ``words`` ending in s get ``es``."""
     plural = word + ("es" if word.endswith("s") else "s")
     return f"{number:,} {word if number == 1 else plural}"
+
+
+def first_line(text: str | None) -> str:
+    return next((line.strip() for line in (text or "").splitlines() if line.strip()), "")

@@ -323,8 +323,8 @@ def _dashboard(where: str, dashboard: DashboardFacts, others: int) -> Iterator[C
             level="warning",
             where=where,
             message=f"port {port} is open to the network and Ray's token mode is off: whoever reaches it can submit "
-            "jobs, that is run code, and see this cluster's jobs and nodes (raydebug asks for its own token before anybody "
-            "debugs)",
+            "jobs, that is run code, and see this cluster's jobs and nodes (raydebug asks for its own token before "
+            "anybody debugs)",
             fix="start Ray with RAY_AUTH_MODE=token on all nodes (Ray 2.52 or newer), or let a firewall guard the port",
         )
     elif dashboard.token_mode:
