@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
@@ -20,14 +20,16 @@ _INDENT = 12
 _LEAST = 40
 
 
-def report_lines(checks: Sequence[Check], width: int | None, utf8: bool = True) -> list[Text]:
+def report_lines(
+    checks: Sequence[Check], width: int | None, utf8: bool = True, titles: Mapping[str, str] | None = None
+) -> list[Text]:
     """Grouped by where, in the order of first mention; ``width`` None: nothing is wrapped."""
     groups: dict[str, list[Check]] = {}
     for check in checks:
         groups.setdefault(check.where, []).append(check)
     lines: list[Text] = []
     for where, found in groups.items():
-        lines.append(data(where, "bold"))
+        lines.append(data((titles or {}).get(where, where), "bold"))
         for check in found:
             lines += _check(check, width, _GLYPHS[utf8][check.level])
         lines.append(Text(""))

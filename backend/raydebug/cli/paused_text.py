@@ -36,15 +36,20 @@ def _lines(paused: Paused, nodes: Mapping[str, str], width: int | None) -> Itera
 def _site(site: PausedSite, now_ns: int, width: int | None) -> Iterator[Text]:
     kind = Text(site.kind, style=_KIND_STYLE.get(site.kind, ""))
     since = f"since {age(now_ns - site.since_ns)}"
-    end = f"site:{site.site_id[:12]}"
-    if site.file is None:
-        yield row(kind, "place unknown", since, end)
-    else:
-        room = None
+    # What `raydebug attach` and `continue` take: never cut.
+    target = data(f"site:{site.site_id}", "cyan")
+    place = "place unknown"
+    if site.file is not None:
         function = f" in {clean(site.function)}" if site.function else ""
-        if width is not None:
-            room = width - len(site.kind) - len(function) - len(since) - len(end) - 6
-        yield row(kind, Text(_place(site, room) + function), since, end)
+        room = None if width is None else width - len(site.kind) - len(function) - len(since) - 4
+        place = _place(site, room) + function
+    line = row(kind, Text(place), since)
+    whole = row(line, target)
+    if width is None or whole.cell_len <= width:
+        yield whole
+    else:
+        yield line
+        yield Text("  ") + target
     if site.exception:
         yield Text("  ") + data(first_line(site.exception), "red")
     if site.note:

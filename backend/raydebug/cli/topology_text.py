@@ -199,7 +199,7 @@ class _Tree:
         ranks = count(size, "rank")
         alive = sum(member.state not in ("dead", "failed") for member in group.members)
         if alive < size:
-            ranks = f"{alive} of {ranks}"
+            ranks = f"{alive} of {ranks} alive"
         head = row(
             data(shorten(group.name, 40), "bold"),
             Text(group.kind, style="dim") if group.kind != "actors" else None,
@@ -213,20 +213,29 @@ class _Tree:
         yield from (Text(below) + line for line in self._rank_lines(shown, group))
 
     def _with_counts(self, head: Text, members: Sequence[Actor], lead: str, below: str) -> Iterator[Text]:
-        """The head and what its members do: on one line where there is room for it."""
+        """The head and what its members do: on one line where there is room for it, else below."""
         counts = self._counts(members)
-        line = Text(lead) + row(head, counts)
+        line = Text(lead) + row(head, Text(", ").join(counts))
         if self._view.width is None or line.cell_len <= self._view.width:
             yield line
             return
         yield Text(lead) + head
-        yield Text(below + "  ") + counts
+        line = Text(below + "  ") + counts[0] if counts else Text(below)
+        for part in counts[1:]:
+            line.append(",")
+            if line.cell_len + part.cell_len + 2 > self._view.width:
+                yield line
+                line = Text(below + "  ") + part
+            else:
+                line.append(" ").append_text(part)
+        yield line
 
-    def _counts(self, members: Sequence[Actor]) -> Text:
-        """``2 paused actor.update 3s, 6 running critic.update 1m``, by urgency, then by number."""
+    def _counts(self, members: Sequence[Actor]) -> list[Text]:
+        """``2 paused actor.update 3s``, ``6 running critic.update 1m``: by urgency, then by number."""
         doing: dict[tuple[str, str], list[Actor]] = {}
         for member in members:
-            doing.setdefault((member.state, _method(member)), []).append(member)
+            method = _method(member) if member.state in ("paused", "waiting", "running") else ""
+            doing.setdefault((member.state, method), []).append(member)
         order = sorted(doing.items(), key=lambda item: (_STATES.index(item[0][0]), -len(item[1]), item[0][1]))
         parts = []
         for (state, method), actors in order[:_FEW_RANKS]:
@@ -241,7 +250,7 @@ class _Tree:
             )
         if rest := sum(len(actors) for _, actors in order[_FEW_RANKS:]):
             parts.append(Text(f"{rest} others"))
-        return Text(", ").join(parts)
+        return parts
 
     def _rank_lines(self, members: Sequence[Actor], group: GroupView) -> Iterator[Text]:
         """One line a rank; without ``--ranks`` many that are in the same state share one."""
@@ -279,7 +288,8 @@ class _Tree:
         return row(label, *self._doing(actor))
 
     def _doing(self, actor: Actor) -> Iterator[Text | str | None]:
-        method = _method(actor)
+        # What an ended actor ran last is no news; where one failed it is.
+        method = _method(actor) if actor.state != "dead" else ""
         yield state_text(actor.state)
         yield data(shorten(method, 48)) if method else None
         if actor.methods_running is not None and actor.methods_running > 1:

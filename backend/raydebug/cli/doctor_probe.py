@@ -1,0 +1,118 @@
+"""Knocking at the dashboard: what of Ray, raydebug's module and its hub answers at a URL."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from raydebug.api.errors import ErrorAnswer
+from raydebug.api.health import Health
+from raydebug.api.names import API_PREFIX
+from raydebug.hub.doctor.facts import ReachFacts
+
+_TIMEOUT_S = 10.0
+_LIMIT = 1_000_000
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    facts: ReachFacts
+    health: Health | None
+
+
+def knock(url: str, headers: Mapping[str, str]) -> Reached:
+    """``headers``: the caller's credential."""
+    local = is_local(url)
+    status, body, problem = _get(url + API_PREFIX + "/health", headers)
+    if status == 200:
+        try:
+            health = msgspec.json.decode(body, type=Health)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            if foreign := _foreign(url, headers):
+                return _reached(url, local, "foreign", detail=foreign)
+            return _reached(url, local, "up", "unknown", "not the document of a hub")
+        facts = ReachFacts(
+            url=url,
+            dashboard="up",
+            page="up",
+            hub_version=health.version,
+            hub_protocol=health.protocol,
+            local=local,
+        )
+        return Reached(facts=facts, health=health)
+    if status is None:
+        return _reached(url, local, "down", detail=problem)
+    if foreign := _foreign(url, headers):
+        return _reached(url, local, "foreign", detail=foreign)
+    if status == 404:
+        return _reached(url, local, "up", "not_found")
+    if status == 401:
+        return _reached(url, local, "up", "refused")
+    if status in (502, 503, 504):
+        return _reached(url, local, "up", "hub_down", _words(body))
+    return _reached(url, local, "up", "unknown", f"status {status}")
+
+
+def is_local(url: str) -> bool:
+    """Whether the URL's host is this machine: an address that can be bound here is one of ours."""
+    host = urlsplit(url).hostname or ""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+            return True
+    except OSError:
+        return False
+
+
+def _reached(url: str, local: bool, dashboard: str, page: str = "unknown", detail: str | None = None) -> Reached:
+    facts = {"url": url, "local": local, "dashboard": dashboard, "page": page, "detail": detail}
+    return Reached(facts=msgspec.convert(facts, ReachFacts), health=None)
+
+
+def _foreign(url: str, headers: Mapping[str, str]) -> str | None:
+    """Why what answers isn't Ray's dashboard; None: it is."""
+    status, body, _ = _get(url + "/api/version", headers)
+    if status in (401, 403):
+        return None  # Ray's token mode
+    if status == 200:
+        try:
+            if "ray_version" in json.loads(body):
+                return None
+        except (ValueError, TypeError):
+            pass
+    return f"{url}/api/version: status {status}" if status != 200 else f"{url}/api/version is not Ray's"
+
+
+def _get(url: str, headers: Mapping[str, str]) -> tuple[int | None, bytes, str | None]:
+    """Status, body and, without a status, what went wrong."""
+    try:
+        request = urllib.request.Request(url, headers=dict(headers))
+        # Proxies of the environment are for the world outside; a cluster's head is rarely behind one.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=_TIMEOUT_S) as answer:
+            return int(answer.status), answer.read(_LIMIT), None
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read(_LIMIT), None
+    except urllib.error.URLError as error:
+        return None, b"", str(error.reason)
+    except (OSError, ssl.SSLError, ValueError) as error:
+        return None, b"", str(error)
+    except Exception as error:  # http.client: what answers doesn't speak HTTP
+        return 0, b"", f"not HTTP: {error!r}"
+
+
+def _words(body: bytes) -> str | None:
+    """What the gateway says about its hub: our error document, else nothing."""
+    try:
+        error = msgspec.json.decode(body, type=ErrorAnswer).error
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return " ".join(part for part in (error.message, error.hint) if part)
