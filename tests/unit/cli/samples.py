@@ -54,13 +54,10 @@ def actor(name: str, **changes: Any) -> Actor:
 
 def group(size: int, *, parent: str | None = "id-runner", name: str = "actor_rollout_wg", **rank: Any) -> GroupView:
     """``rank``: ``r3={...}`` changes rank 3."""
-    members = [
-        actor(
-            **{"name": f"{name}_{i}", "group_id": name, "rank": i, "role": "actor", "node_id": str(1 + i % 2) * 56}
-            | rank.get(f"r{i}", {}),
-        )
-        for i in range(size)
-    ]
+    members = []
+    for i in range(size):
+        place = {"rank": i, "role": "actor", "node_id": str(1 + i % 2) * 56}
+        members.append(actor(**{"name": f"{name}_{i}", "group_id": name} | place | rank.get(f"r{i}", {})))
     return GroupView(
         group_id=name,
         job_id="01000000",
@@ -133,4 +130,5 @@ def site(**changes: Any) -> PausedSite:
 
 
 def paused(**changes: Any) -> Paused:
-    return Paused(**{"time_ns": NOW, "sites": [site()]} | changes)
+    values: dict[str, Any] = {"time_ns": NOW, "sites": [site()]}
+    return Paused(**values | changes)

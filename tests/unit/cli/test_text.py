@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -103,7 +104,7 @@ def test_ranks_unfold() -> None:
 
 
 def test_many_ranks_in_one_state_share_a_line() -> None:
-    failed = {f"r{i}": {"state": "failed", "death_cause": "boom\ntraceback"} for i in range(10, 40)}
+    failed: dict[str, Any] = {f"r{i}": {"state": "failed", "death_cause": "boom\ntraceback"} for i in range(10, 40)}
     lines = ps(topology(jobs=[job(groups=[group(64, **failed)])]))
     assert the(lines, "ranks 10-39").endswith("failed  actor.update_policy  2m 14s  boom")
     assert len(lines) < 12

@@ -12,9 +12,8 @@ VERSIONS = Versions(python="3.11.9", ray="2.60.0", debugpy="1.8.22", raydebug="0
 
 
 def node(node_id: str, ip: str, **changes: Any) -> Node:
-    return Node(
-        **{"node_id": node_id, "ip": ip, "hostname": "h", "alive": True, "is_head": False, "helper": "up"} | changes
-    )
+    values: dict[str, Any] = {"hostname": "h", "alive": True, "is_head": False, "helper": "up"}
+    return Node(node_id=node_id, ip=ip, **values | changes)
 
 
 def helper(**changes: Any) -> HelperFacts:

@@ -39,9 +39,8 @@ def names(checks: list[Check]) -> set[str]:
 
 
 def node(**changes: Any) -> NodeFacts:
-    return NodeFacts(
-        **{"where": "10.0.0.2", "is_head": False, "helper": "up", "versions": GOOD, "pyspy": "0.4.1"} | changes
-    )
+    values: dict[str, Any] = {"where": "10.0.0.2", "is_head": False, "helper": "up", "versions": GOOD, "pyspy": "0.4.1"}
+    return NodeFacts(**values | changes)
 
 
 def on_node(**changes: Any) -> list[Check]:
