@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -17,6 +16,9 @@ from raydebug.api.health import Health
 from raydebug.api.names import API_PREFIX
 from raydebug.hub.doctor.facts import ReachFacts
 
+from .client import find_ray_token
+from .local import is_here
+
 _TIMEOUT_S = 10.0
 _LIMIT = 1_000_000
 
@@ -26,49 +28,40 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     health: Health | None
 
 
-def knock(url: str, headers: Mapping[str, str]) -> Reached:
-    """``headers``: the caller's credential."""
-    local = is_local(url)
+def knock(url: str) -> Reached:
+    """``health`` is open to all, so only a Ray that asks for its own token is shown one."""
+    local = is_here(url)
+    headers: dict[str, str] = {}
     status, body, problem = _get(url + API_PREFIX + "/health", headers)
+    if status == 401 and (token := find_ray_token()):
+        headers = {"Authorization": f"Bearer {token}"}
+        status, body, problem = _get(url + API_PREFIX + "/health", headers)
+    if status is None:
+        return _reached(url, local, "down", detail=problem)
     if status == 200:
         try:
             health = msgspec.json.decode(body, type=Health)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            if foreign := _foreign(url, headers):
-                return _reached(url, local, "foreign", detail=foreign)
-            return _reached(url, local, "up", "unknown", "not the document of a hub")
-        facts = ReachFacts(
-            url=url,
-            dashboard="up",
-            page="up",
-            hub_version=health.version,
-            hub_protocol=health.protocol,
-            local=local,
-        )
-        return Reached(facts=facts, health=health)
-    if status is None:
-        return _reached(url, local, "down", detail=problem)
+            health = None
+        if health is not None:
+            facts = ReachFacts(
+                url=url,
+                dashboard="up",
+                page="up",
+                hub_version=health.version,
+                hub_protocol=health.protocol,
+                local=local,
+            )
+            return Reached(facts=facts, health=health)
     if foreign := _foreign(url, headers):
         return _reached(url, local, "foreign", detail=foreign)
     if status == 404:
         return _reached(url, local, "up", "not_found")
-    if status == 401:
-        return _reached(url, local, "up", "refused")
+    if status in (401, 403):
+        return _reached(url, local, "up", "refused", _words(body))
     if status in (502, 503, 504):
         return _reached(url, local, "up", "hub_down", _words(body))
     return _reached(url, local, "up", "unknown", f"status {status}")
-
-
-def is_local(url: str) -> bool:
-    """Whether the URL's host is this machine: an address that can be bound here is one of ours."""
-    host = urlsplit(url).hostname or ""
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.bind(address)
-            return True
-    except OSError:
-        return False
 
 
 def _reached(url: str, local: bool, dashboard: str, page: str = "unknown", detail: str | None = None) -> Reached:

@@ -313,7 +313,7 @@ def test_reach() -> None:
     assert only(up, "dashboard").level == only(up, "hub").level == "ok"
     assert only(reach(page="hub_down"), "hub").level == "error"
     assert only(reach(page="unknown"), "hub").level == "error"
-    assert only(reach(page="refused"), "hub").level == "warning"
+    assert only(reach(page="refused"), "hub").level == "error"
     other = only(reach(page="up", hub_version="9.9", hub_protocol=PROTOCOL + 1), "protocol")
     assert other.level == "error"
     assert "raydebug==9.9" in other.fix

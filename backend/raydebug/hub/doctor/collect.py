@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -22,11 +23,11 @@ from .rules import check
 
 
 class HelperFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a helper told when it was connected: ``protocol`` and ``version`` are its challenge's."""
+    """What a helper told when it was connected: ``protocol`` and ``version`` are its challenge's, None if not kept."""
 
-    protocol: int
-    version: str
     hello: Hello
+    protocol: int | None = None
+    version: str | None = None
 
 
 class RuntimeEnvFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +122,14 @@ def _own_version() -> str:
     from raydebug import __version__
 
     return __version__
+
+
+def dashboard_facts(url: str | None, token_mode: bool | None) -> DashboardFacts | None:
+    """From the address that Ray publishes in the GCS: the node's where it listens for the network, else loopback's."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return DashboardFacts(host=parts.hostname, port=parts.port or 80, token_mode=token_mode)
 
 
 def disk_facts(path: str | None) -> DiskFacts | None:

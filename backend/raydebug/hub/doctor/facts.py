@@ -28,13 +28,13 @@ def watched(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is installed in one Python. None: not installed there."""
+    """What is installed in one Python. None: not installed there; ``raydebug`` and ``protocol`` then are unknown."""
 
     python: str
     ray: str | None
     debugpy: str | None
-    raydebug: str
-    protocol: int
+    raydebug: str | None
+    protocol: int | None
 
 
 class ClusterVersions(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,8 @@ from .facts import ClusterVersions, DashboardFacts, DiskFacts, Facts, ModuleFact
 from .variables import check_variables
 
 _LOCAL_HOSTS = ("127.", "localhost", "::1")
-_SOCKET_PATH_LIMIT = 107
+_SOCKET_PATH_LIMIT = 100
+"""As ``plugin.sockets`` has it; the kernel's own is 107."""
 
 
 def check(facts: Facts) -> list[Check]:
@@ -108,15 +109,15 @@ def _reach(reach: ReachFacts, module: ModuleFacts | None) -> Iterator[Check]:
             "hub",
             "error",
             f"raydebug's module is loaded, but its hub is not up{detail}",
-            "wait some seconds and call again; then read raydebug's log in the session's log folder "
-            "(/tmp/ray/session_latest/logs/raydebug*) or open /debug, which shows it",
+            "wait some seconds and call again; then read its log on the head, "
+            "/tmp/ray/session_latest/logs/raydebug-hub.log",
         )
     elif reach.page == "refused":
         yield line(
             "hub",
-            "warning",
-            "Ray runs in token mode and asks for its token: the hub could not be asked",
-            "pass Ray's token: --token, RAYDEBUG_TOKEN (`ray get-auth-token` prints it on the head)",
+            "error",
+            f"Ray runs in token mode and refused the request: the hub could not be asked{detail}",
+            "set RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH as for Ray itself (on the head: `ray get-auth-token`)",
         )
     elif reach.page == "unknown":
         yield line("hub", "error", f"the hub's answer can't be read{detail}", f"open {url}/debug in a browser")
@@ -155,7 +156,8 @@ def _installed(where: str, versions: Versions) -> Iterator[Check]:
     else:
         yield Check(check="ray_version", level="ok", where=where, message=f"Ray {ray}, Python {versions.python}")
     yield _debugpy(where, debugpy)
-    yield Check(check="raydebug_version", level="ok", where=where, message=f"raydebug {versions.raydebug}")
+    if versions.raydebug is not None:
+        yield Check(check="raydebug_version", level="ok", where=where, message=f"raydebug {versions.raydebug}")
 
 
 def _debugpy(where: str, version: str | None) -> Check:
@@ -203,7 +205,7 @@ def _node(node: NodeFacts, head: Versions | None) -> Iterator[Check]:
 
 def _helper(node: NodeFacts, head: Versions | None) -> Check:
     note = f": {node.helper_note}" if node.helper_note else ""
-    pin = f"raydebug=={head.raydebug}" if head else "raydebug"
+    pin = f"raydebug=={head.raydebug}" if head and head.raydebug else "raydebug"
     if node.helper == "up":
         return Check(check="helper", level="ok", where=node.where, message="helper is up")
     if node.helper == "connecting":
@@ -237,6 +239,8 @@ def _same_as_head(node: NodeFacts, here: Versions, head: Versions | None) -> Ite
         return
     yield _same_ray(node.where, here.ray, head.ray, "on that node, then restart its `ray start`")
     yield _same_python(node.where, here.python, head.python, "start Ray on that node from an environment with")
+    if here.raydebug is None:
+        return
     if here.raydebug != head.raydebug:
         level: CheckLevel = "error" if here.protocol != head.protocol else "warning"
         yield Check(
@@ -352,7 +356,7 @@ def _session_dir(where: str, path: str) -> Check:
             check="session_dir",
             level="warning",
             where=where,
-            message=f"{path} is too long for sockets (a path may have {_SOCKET_PATH_LIMIT} bytes): they lie elsewhere",
+            message=f"{path} is too long a path for sockets: raydebug's lie in /tmp/raydebug-* instead",
             fix="give `ray start` a shorter --temp-dir",
         )
     return Check(check="session_dir", level="ok", where=where, message=f"session in {path}")
