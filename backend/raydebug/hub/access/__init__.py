@@ -1,1 +1,1 @@
-"""Who may do what: asked by every route and every message."""
+"""Who may do what. Every route and every message asks here; nowhere else is it decided."""

@@ -1,1 +1,1 @@
-"""HTTP routes of the hub."""
+"""HTTP routes of the hub: one table, from which server, OpenAPI document and tests come."""

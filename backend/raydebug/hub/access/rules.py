@@ -1,0 +1,73 @@
+"""The table of rights: which action needs which role, and which message is which action.
+
+An action that isn't listed here is allowed to nobody.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from raydebug.api import stream
+from raydebug.api.access import Role
+from raydebug.api.stream import Topic
+from raydebug.hub.access.errors import AccessError, forbidden
+
+Action = Literal[
+    "shell", "health", "whoami", "openapi", "metrics", "topology", "paused", "doctor", "stream", "grants", "unknown"
+]
+
+LEAST: Final[dict[Action, Role]] = {
+    "shell": "anonymous",
+    "health": "anonymous",
+    "whoami": "anonymous",
+    "openapi": "anonymous",
+    "metrics": "anonymous",
+    "topology": "anonymous",
+    "paused": "anonymous",
+    "doctor": "viewer",
+    "stream": "anonymous",
+    "grants": "debugger",
+    "unknown": "anonymous",  # a path that doesn't exist: told apart from the others only after the other checks
+}
+
+TOPICS: Final[dict[Topic, Action]] = {"topology": "topology", "paused": "paused"}
+
+MESSAGES: Final[dict[type[msgspec.Struct], Action]] = {
+    stream.Hello: "stream",
+    stream.Subscribe: "stream",  # and the action of its topic
+    stream.Unsubscribe: "stream",
+    stream.Ping: "stream",
+    stream.MakeGrant: "grants",
+    stream.ListGrants: "grants",
+    stream.RevokeGrant: "grants",
+}
+
+PUBLIC_IN_TOKEN_MODE: Final[frozenset[Action]] = frozenset({"shell"})
+"""All that passes without Ray's token in Ray's token mode: the shell and its assets, which hold no data."""
+
+_RANK: Final[dict[Role, int]] = {"anonymous": 0, "viewer": 1, "debugger": 2}
+
+_HOW_TO_BECOME: Final[dict[Role, str]] = {
+    "anonymous": "",
+    "viewer": "Ask for a link made by `raydebug grant --role viewer --name NAME`, or open that of `raydebug url`.",
+    "debugger": "Open the link that `raydebug url` prints on the head node, or send its token in X-Raydebug-Token.",
+}
+
+
+def at_least(role: Role, least: Role) -> bool:
+    return _RANK[role] >= _RANK[least]
+
+
+def require(role: Role, action: Action) -> None:
+    """Raise unless ``role`` may do ``action``; the refusal says what would be needed."""
+    least = LEAST.get(action)
+    if least is None:
+        raise forbidden("forbidden", "Nobody may do this.")
+    if not at_least(role, least):
+        raise too_low(role, least)
+
+
+def too_low(role: Role, least: Role) -> AccessError:
+    return forbidden("role_too_low", f"This needs the role {least}; you are {role}.", _HOW_TO_BECOME[least])

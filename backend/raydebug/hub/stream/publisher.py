@@ -1,0 +1,196 @@
+"""Patches for everybody who watches.
+
+Several times a second, for each topic that changed: one patch, encoded once for each set of jobs that viewers are
+limited to, written to all who are up to date. A viewer whose socket hasn't drained is passed over, and later gets one
+full patch; nothing is ever queued for it, so it costs the others nothing and memory is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from raydebug.api.stream import Patch, Topic
+from raydebug.hub.model.store import Store, Table, diff
+from raydebug.hub.model.views import Jobs, visible
+from raydebug.hub.stream.frames import Frame, frame_for_many
+
+logger = logging.getLogger(__name__)
+
+PERIOD_S: Final = 0.075
+"""The least time between two patches of a topic. A change after a quiet time goes out at once."""
+_AFTER_FAILURE_S: Final = 1.0
+
+
+class Viewer(Protocol):
+    """A connection, as the publisher sees it. It compares by identity."""
+
+    @property
+    def jobs(self) -> Jobs: ...
+    @property
+    def deflate(self) -> bool: ...
+    def ready(self) -> bool:
+        """Whether its socket has drained."""
+        ...
+
+    def send(self, frame: Frame) -> None: ...
+
+
+@dataclass(eq=False)
+class _Watch:
+    """One subscription. ``version``: of the last patch that was written; None: needs a full one."""
+
+    viewer: Viewer
+    version: int | None = None
+    fell_behind: bool = False
+
+
+@dataclass(eq=False)
+class _Channel:
+    """What all viewers with the same jobs see of a topic."""
+
+    topic: Topic
+    jobs: Jobs
+    watches: dict[Viewer, _Watch] = field(default_factory=dict)
+    version: int = -1
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    whole: tuple[int, bool, Frame] | None = None
+    seen: dict[str, tuple[Table, Table]] = field(default_factory=dict)
+
+    def visible(self, tables: Mapping[str, Table]) -> dict[str, Table]:
+        """The tables as these viewers see them; the same objects for tables that didn't change."""
+        for name, table in tables.items():
+            before = self.seen.get(name)
+            if before is None or before[0] is not table:
+                self.seen[name] = (table, visible(name, table, self.jobs))
+        return {name: self.seen[name][1] for name in tables}
+
+
+@dataclass
+class Counts:
+    """Facts for the metrics. ``skipped``: times a viewer was passed over because its socket hadn't drained."""
+
+    patches: int = 0
+    full_patches: int = 0
+    skipped: int = 0
+    resyncs: int = 0
+    sent_bytes: int = 0
+    encoded_bytes: int = 0
+
+
+class Publisher:
+    def __init__(self, store: Store, *, period_s: float = PERIOD_S, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self._store = store
+        self._period_s = period_s
+        self._now_ns = now_ns
+        self._channels: dict[tuple[Topic, Jobs], _Channel] = {}
+        self._wake = asyncio.Event()
+        self.counts = Counts()
+        store.on_change(lambda topic: self._wake.set())
+
+    def subscribe(self, viewer: Viewer, topic: Topic) -> None:
+        """From now on ``viewer`` gets the topic, a full patch first (again, if it was subscribed before)."""
+        key = (topic, viewer.jobs)
+        channel = self._channels.setdefault(key, _Channel(topic, viewer.jobs))
+        channel.watches[viewer] = _Watch(viewer)
+        self._wake.set()
+
+    def unsubscribe(self, viewer: Viewer, topic: Topic) -> None:
+        key = (topic, viewer.jobs)
+        channel = self._channels.get(key)
+        if channel is not None:
+            channel.watches.pop(viewer, None)
+            if not channel.watches:
+                del self._channels[key]
+
+    def forget(self, viewer: Viewer) -> None:
+        """The viewer is gone, or about to have other jobs."""
+        for topic, jobs in list(self._channels):
+            if jobs == viewer.jobs:
+                self.unsubscribe(viewer, topic)
+
+    async def run(self) -> None:
+        """Publish until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                waiting = await self.publish()
+            except Exception:
+                logger.exception("a patch failed; its viewers get a full one")
+                for channel in self._channels.values():
+                    channel.version = -1
+                waiting = True
+                await asyncio.sleep(_AFTER_FAILURE_S)
+            await asyncio.sleep(self._period_s)
+            if waiting:
+                self._wake.set()
+
+    async def publish(self) -> bool:
+        """One round. True while somebody waits for its socket to drain."""
+        waiting = False
+        for channel in list(self._channels.values()):
+            waiting |= await self._publish(channel)
+        return waiting
+
+    async def _publish(self, channel: _Channel) -> bool:
+        version = self._store.version(channel.topic)
+        change: Frame | None = None
+        before = channel.version
+        if version != before:
+            tables = channel.visible(self._store.topic_tables(channel.topic))
+            if before >= 0 and any(watch.version == before for watch in channel.watches.values()):
+                changed = diff(channel.tables, tables)
+                if any(getattr(changed, name) is not None for name in changed.__struct_fields__):
+                    change = await self._frame(
+                        channel,
+                        Patch(topic=channel.topic, version=version, full=False, time_ns=self._now_ns(), tables=changed),
+                    )
+                    self.counts.patches += 1
+            channel.version, channel.tables = version, tables
+        waiting = False
+        for watch in list(channel.watches.values()):
+            if watch.version == version:
+                continue
+            if not watch.viewer.ready():
+                self.counts.skipped += 1
+                watch.fell_behind |= watch.version is not None
+                watch.version = None
+                waiting = True
+                continue
+            if watch.version is not None and watch.version == before:
+                if change is not None:
+                    self._send(watch, change)
+            else:
+                self._send(watch, await self._full(channel))
+                self.counts.resyncs += watch.fell_behind
+                watch.fell_behind = False
+            watch.version = version
+        return waiting
+
+    def _send(self, watch: _Watch, frame: Frame) -> None:
+        self.counts.sent_bytes += len(frame.bytes_for(watch.viewer.deflate))
+        watch.viewer.send(frame)
+
+    async def _full(self, channel: _Channel) -> Frame:
+        deflate = any(viewer.deflate for viewer in channel.watches)
+        if channel.whole is None or channel.whole[0] != channel.version or deflate > channel.whole[1]:
+            patch = Patch(
+                topic=channel.topic,
+                version=channel.version,
+                full=True,
+                time_ns=self._now_ns(),
+                tables=diff({}, channel.tables),
+            )
+            channel.whole = (channel.version, deflate, await self._frame(channel, patch))
+            self.counts.full_patches += 1
+        return channel.whole[2]
+
+    async def _frame(self, channel: _Channel, patch: Patch) -> Frame:
+        made = await frame_for_many(patch, deflate=any(viewer.deflate for viewer in channel.watches))
+        self.counts.encoded_bytes += len(made.plain)
+        return made
