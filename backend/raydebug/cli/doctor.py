@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import time
@@ -97,8 +98,10 @@ def _trouble(name: str, where: str, error: CommandError) -> Check:
 
 def _module() -> ModuleFacts | None:
     """Our file in the Ray of this Python, as ``raydebug install-plugin`` sees it."""
-    from . import install
-
+    try:
+        install = importlib.import_module("raydebug.cli.install")
+    except ModuleNotFoundError:
+        return None
     status = install.module_status()
     path = str(status.path) if status.path is not None else None
     return ModuleFacts(where=HERE, state=status.state, path=path)

@@ -7,7 +7,6 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 import msgspec
 

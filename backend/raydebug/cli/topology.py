@@ -46,7 +46,9 @@ def ps(address: str | None, token: str | None, job: str | None, ranks: bool, wat
     client = connect(address, token)
     path = f"{API_PREFIX}/topology" + (f"?{urlencode({'job': job})}" if job else "")
     if as_json:
-        _put(client.request("GET", path))
+        document = client.request("GET", path)
+        _decode(document, Topology)
+        _put(document)
         return
     out = console()
     utf8 = fits_utf8(out)
@@ -72,7 +74,8 @@ def paused(address: str | None, token: str | None, job: str | None, watching: bo
     client = connect(address, token)
     if as_json:
         document = client.request("GET", f"{API_PREFIX}/paused")
-        _put(msgspec.json.encode(_of_job(_decode(document, Paused), job)) if job else document)
+        found = _decode(document, Paused)
+        _put(msgspec.json.encode(_of_job(found, job)) if job else document)
         return
     out = console()
     names = _NodeNames(client)

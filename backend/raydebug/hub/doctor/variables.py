@@ -7,7 +7,7 @@ the values ``1`` (the default) and ``legacy``, ``RAY_DEBUG_POST_MORTEM`` only ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from raydebug.api.doctor import Check
 
@@ -53,8 +53,8 @@ def _check_place(place: EnvAt, beneath: Sequence[EnvAt]) -> Iterator[Check]:
             check="legacy_post_mortem",
             level="error",
             where=place.where,
-            message=f"{conflict}: with the legacy debugger a crash opens a pdb session that only `ray debug` can use, "
-            "and no debugger can attach to it",
+            message=f"{conflict}: a crash then waits in a pdb session for `ray debug` on its node, and no debugger can "
+            "attach to it",
             fix=f"unset RAY_DEBUG (or set RAY_DEBUG=1) {at}",
         )
     elif mode == "legacy":
@@ -66,6 +66,7 @@ def _check_place(place: EnvAt, beneath: Sequence[EnvAt]) -> Iterator[Check]:
             fix=f"unset RAY_DEBUG {at}",
         )
     if mode not in (None, "1", "legacy"):
+        # Seen in 2.60: the call returns within microseconds.
         yield Check(
             check="debug_off",
             level="warning",
@@ -104,18 +105,17 @@ def _conflict(place: EnvAt, beneath: Sequence[EnvAt]) -> str | None:
     """How the two variables meet at ``place``, on its own or laid over a node's environment."""
     env = place.env
     if _conflicts(env):
-        return "RAY_DEBUG=legacy and RAY_DEBUG_POST_MORTEM=1 are both set"
+        return f"RAY_DEBUG={env['RAY_DEBUG']} and RAY_DEBUG_POST_MORTEM=1 are both set"
     for node in beneath:
+        both = {**node.env, **env}
         # Where the node alone conflicts, its own line says so.
-        if _conflicts({**node.env, **env}) and not _conflicts(node.env):
-            legacy, crash = (
-                ("this runtime_env", node.where)
-                if env.get("RAY_DEBUG") == "legacy"
-                else (node.where, "this runtime_env")
-            )
-            return f"RAY_DEBUG=legacy (set in {legacy}) meets RAY_DEBUG_POST_MORTEM=1 (set in {crash})"
+        if _conflicts(both) and not _conflicts(node.env):
+            mode = "this runtime_env" if "RAY_DEBUG" in env else node.where
+            crash = "this runtime_env" if "RAY_DEBUG_POST_MORTEM" in env else node.where
+            return f"RAY_DEBUG={both['RAY_DEBUG']} (set in {mode}) meets RAY_DEBUG_POST_MORTEM=1 (set in {crash})"
     return None
 
 
-def _conflicts(env: dict[str, str]) -> bool:
-    return env.get("RAY_DEBUG") == "legacy" and env.get("RAY_DEBUG_POST_MORTEM") == "1"
+def _conflicts(env: Mapping[str, str]) -> bool:
+    """Seen in 2.60: with any value but 1 a crash waits in a pdb session of the legacy debugger, not in debugpy."""
+    return env.get("RAY_DEBUG", "1") != "1" and env.get("RAY_DEBUG_POST_MORTEM") == "1"
