@@ -146,7 +146,7 @@ class Hub:
         jobs = [self.publisher.run(), self.live.run(), self._vitals.run(), self._publish_endpoint()]
         jobs += [supervise(source, self.store) for source in self._sources]
         self._tasks = [asyncio.create_task(job) for job in jobs]
-        write_private(private_directory(config.session_dir) / ENDPOINT_FILE, msgspec.json.encode(self.endpoint()))
+        self._write_endpoint()
 
     async def stop(self) -> None:
         """Say goodbye to the viewers and end all that was started."""
@@ -173,6 +173,15 @@ class Hub:
             node_id=config.node_id,
             start_ns=self._start_ns,
         )
+
+    def _write_endpoint(self) -> None:
+        """Tell the CLI on the head. A second hub of the same session leaves the first one's file alone."""
+        path = private_directory(self.config.session_dir) / ENDPOINT_FILE
+        if self.config.socket is None:
+            with contextlib.suppress(OSError, msgspec.DecodeError):
+                os.kill(msgspec.json.decode(path.read_bytes(), type=HubEndpoint).pid, 0)
+                return
+        write_private(path, msgspec.json.encode(self.endpoint()))
 
     async def _runner(self, *, trusted: bool) -> web.AppRunner:
         app = server.build(self._services, trusted=trusted)
