@@ -26,6 +26,9 @@ API_PREFIX: Final = "/debug/api/v1"
 AGENT_HELPER_PATH: Final = "/raydebug/helper"
 """On Ray's node agent: a websocket whose bytes are spliced through to the helper's socket."""
 
+TAKEN_OVER: Final = 4001
+"""Code with which a helper closes the websocket of a hub when another one has come; a helper serves one."""
+
 TOKEN_HEADER: Final = "X-Raydebug-Token"
 PEER_HEADER: Final = "X-Raydebug-Peer"
 """Set by the gateway alone, after it stripped what a client sent: the address of the TCP peer."""

@@ -22,7 +22,7 @@ ActorState = Literal["running", "idle", "waiting", "paused", "failed", "dead", "
 """What an actor does now.
 
 ``pending``: not placed or not constructed yet (also while it restarts). ``running``: a method is running. ``waiting``:
-a method is running and blocks in ``ray.get`` or ``ray.wait``. ``idle``: alive, no method runs. ``paused``: a thread of
+its one running method has calls out that have not returned. ``idle``: alive, no method runs. ``paused``: a thread of
 its process stands at a breakpoint or in post-mortem. ``failed``: it died of an error. ``dead``: it ended in an orderly
 way (out of scope, killed, job ended).
 """
@@ -63,8 +63,9 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     ``parent_actor_id`` None: the driver (or a normal task, then ``parent_task`` is True) created it. ``role``: what a
     colocated worker plays now or played last, from its method's prefix. ``task_name``: the method that runs now,
     without its role's prefix; None where nothing can say (threaded and async actors without a helper).
-    ``since_ns``: since when it is in ``state`` with this ``task_name``, None if unknown. ``methods_running``: of a
-    threaded or async actor, how many run. ``armed``: None until the worker's client library is known.
+    ``since_ns``: since when it is in ``state``; of a running or waiting one, since when the method runs; None if
+    unknown. ``methods_running``: how many run, None if unknown. ``armed``: None until the worker's client library is
+    known. ``state`` None: alive, and nothing can say what it does.
     """
 
     actor_id: ActorId
@@ -78,7 +79,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     worker_id: WorkerId | None
     pid: int | None
     node_id: NodeId | None
-    state: ActorState
+    state: ActorState | None
     task_name: str | None
     since_ns: int | None
     restarts: int
@@ -106,6 +107,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     parent_actor_id: ActorId | None
     world_size: int | None
     roles: list[str]
+    clipped: int = 0
+    """How many dead members, the oldest, are left out."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +119,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     end_ns: int | None
     driver: Driver
     submission_id: str | None = None
+    clipped_actors: int = 0
+    """How many dead actors in no group, the oldest, are left out."""
 
 
 class GroupView(Group, frozen=True, kw_only=True):

@@ -1,0 +1,126 @@
+"""Joining the running Ray cluster, or starting a head where there is none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+import ray
+
+DEFAULT_PORT: Final = 6379
+CONNECT_TIMEOUT: Final = 5.0
+START_TIMEOUT: Final = 120.0
+STOP_TIMEOUT: Final = 20.0
+"""Seconds."""
+
+
+class NoClusterError(Exception):
+    """No cluster could be reached or started; the message says which and why."""
+
+
+@contextmanager
+def joined(address: str | None, say: Callable[[str], None]) -> Iterator[str]:
+    """Be a driver of the cluster at ``address`` (``host:port`` of its GCS), by default the running one.
+
+    Gives the URL of its dashboard, or an empty text where it has none.
+
+    Without ``address``, RAY_ADDRESS and a running cluster, a head is started, and stopped on the way out. ``local``
+    starts one in any case. ``say`` tells the user what takes time.
+    """
+    wanted = address or os.environ.get("RAY_ADDRESS") or "auto"
+    url = None
+    if wanted == "auto":
+        try:
+            url = _connect("auto")
+        except ConnectionError:
+            wanted = "local"
+    if url is not None:
+        yield from _connected(url)
+    elif wanted == "local":
+        say("no running Ray cluster: starting a head (it ends with this command)")
+        with _head() as started:
+            yield from _connected(_connect(started))
+    else:
+        _check_reachable(wanted)
+        yield from _connected(_connect(wanted))
+
+
+def _connected(url: str) -> Iterator[str]:
+    try:
+        yield url
+    finally:
+        ray.shutdown()
+
+
+def _connect(address: str) -> str:
+    """ray.init; the dashboard's URL."""
+    try:
+        context = ray.init(address=address, log_to_driver=False, logging_level="warning")
+    except RuntimeError as error:  # such as another version of Ray or Python
+        raise NoClusterError(f"can't join the Ray cluster at {address}: {error}") from error
+    # Ray's own SIGTERM handler exits at once; raised as Ctrl-C is, the command ends in good order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return f"http://{context.dashboard_url}" if context.dashboard_url else ""
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself takes a minute to give up on an address where nobody listens."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT).close()
+    except (OSError, ValueError) as error:
+        raise NoClusterError(f"no Ray cluster at {address!r} (expected HOST:PORT of its GCS): {error}") from error
+
+
+@contextmanager
+def _head() -> Iterator[str]:
+    """A head node with its dashboard, as a child process; gives the address of its GCS."""
+    port = _free_port(DEFAULT_PORT)
+    # `--block` keeps all of Ray below this one process, whose end takes it down; `ray stop` would end other clusters.
+    argv = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--disable-usage-stats"]
+    with tempfile.NamedTemporaryFile(prefix="raydebug-demo-", suffix=".log") as log:
+        # A session of its own: Ctrl-C in the terminal reaches the demo alone, which then stops the head in order.
+        process = subprocess.Popen(
+            [*argv, f"--port={port}"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _wait_started(process, log)
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _wait_started(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT
+    while b"Ray runtime started." not in (said := Path(log.name).read_bytes()):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise NoClusterError(f"`ray start --head` failed:\n{said.decode(errors='replace').strip()}")
+        time.sleep(0.1)
+
+
+def _free_port(preferred: int) -> int:
+    for port in (preferred, 0):
+        with socket.socket() as s:
+            try:
+                s.bind(("", port))
+            except OSError:
+                continue
+            return int(s.getsockname()[1])
+    raise NoClusterError("this machine has no free port")

@@ -1,0 +1,175 @@
+"""The helper's websocket: the handshake, then what the one hub asks for.
+
+Of several hubs that prove themselves the newest is served; the one before is told so and let go. The watched set
+outlives its hub for a while, so that a hub that comes back learns since when each title has been what it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from typing import Final
+
+import msgspec
+from websockets.asyncio.server import ServerConnection, unix_serve
+from websockets.exceptions import ConnectionClosed
+
+from raydebug import __version__
+from raydebug.api.helper import Answer, Challenge, Dump, Refused, Stacks, Titles, Watch
+from raydebug.api.names import PROTOCOL, TAKEN_OVER
+from raydebug.api.proof import nonce, proof, same
+
+from .facts import Facts
+from .stacks import Dumper
+from .titles import TitleSampler
+
+log = logging.getLogger("raydebug.helper")
+
+PERIOD_S: Final = 0.25
+HANDSHAKE_S: Final = 10.0
+KEEP_WATCHING_S: Final = 60.0
+MESSAGE_BYTES: Final = 1 << 20
+QUEUED_DUMPS: Final = 4096
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_answer = msgspec.msgpack.Decoder(Answer).decode
+_decode = msgspec.msgpack.Decoder(Watch | Dump | Refused).decode
+
+
+class Helper:
+    def __init__(self, *, node_id: str, secret: str, facts: Facts) -> None:
+        self.node_id = node_id
+        self.facts = facts
+        self._secret = secret
+        self._sampler = TitleSampler()
+        self._dumper = Dumper(self._sampler.__contains__)
+        self._hub: ServerConnection | None = None
+        self._left_at: float | None = None
+        self._dumps: set[asyncio.Task[None]] = set()
+
+    async def serve(self, socket_path: str) -> None:
+        before = os.umask(0o177)  # the socket is ours alone from its first moment on
+        try:
+            server = await unix_serve(
+                self._connected,
+                socket_path,
+                compression=None,
+                max_size=MESSAGE_BYTES,
+                ping_interval=20,
+                ping_timeout=60,
+                server_header=None,
+                logger=_quiet_logger(),
+            )
+        finally:
+            os.umask(before)
+        async with server:
+            print("ready", flush=True)
+            await self._sample_forever()
+
+    async def _connected(self, hub: ServerConnection) -> None:
+        try:
+            if not await self._handshake(hub):
+                return
+            before, self._hub = self._hub, hub
+            if before is not None:
+                log.info("another hub has taken over")
+                await before.close(TAKEN_OVER, "another hub has taken over")
+            fresh = True
+            async for frame in hub:
+                message = _decode(_binary(frame))
+                if isinstance(message, Watch):
+                    await self._watch(hub, message.pids, fresh)
+                    fresh = False
+                elif isinstance(message, Dump):
+                    self._start_dump(hub, message)
+        except ConnectionClosed:
+            pass
+        except (msgspec.MsgspecError, TypeError) as error:
+            log.warning("a message can't be understood: %s", error)
+            await hub.close(1002, "message not understood")
+        finally:
+            if self._hub is hub:
+                self._hub = None
+                self._left_at = time.monotonic()
+
+    async def _handshake(self, hub: ServerConnection) -> bool:
+        mine = nonce()
+        await hub.send(_encode(Challenge(protocol=PROTOCOL, version=__version__, node_id=self.node_id, nonce=mine)))
+        try:
+            answer = _decode_answer(_binary(await asyncio.wait_for(hub.recv(), HANDSHAKE_S)))
+        except (asyncio.TimeoutError, msgspec.MsgspecError, TypeError):
+            await hub.close(1002, "no answer to the challenge")
+            return False
+        if answer.protocol not in (PROTOCOL, PROTOCOL - 1):
+            reason = f"the helper (raydebug {__version__}) speaks protocol {PROTOCOL}, the hub {answer.protocol}"
+        elif not same(answer.proof, proof(self._secret, "hub", self.node_id, mine, answer.nonce)):
+            reason = "the hub does not know this cluster's secret"
+        else:
+            given = proof(self._secret, "helper", self.node_id, mine, answer.nonce)
+            await hub.send(_encode(self.facts.hello(given)))
+            return True
+        log.warning("a hub was refused: %s", reason)
+        await hub.send(_encode(Refused(reason=reason)))
+        await hub.close(1008, "refused")
+        return False
+
+    async def _watch(self, hub: ServerConnection, pids: list[int], fresh: bool) -> None:
+        known = set() if fresh else {t.pid for t in self._sampler.all()}
+        gone = self._sampler.watch(pids)
+        new = [t for t in self._sampler.all() if t.pid not in known]
+        if new or gone:
+            await hub.send(_encode(Titles(changed=new, gone=gone)))
+
+    def _start_dump(self, hub: ServerConnection, ask: Dump) -> None:
+        if len(self._dumps) >= QUEUED_DUMPS:
+            log.warning("too many dumps are waiting, one for process %d is dropped", ask.pid)
+            return
+        task = asyncio.ensure_future(self._answer_dump(hub, ask))
+        self._dumps.add(task)
+        task.add_done_callback(self._dumps.discard)
+
+    async def _answer_dump(self, hub: ServerConnection, ask: Dump) -> None:
+        try:
+            stacks = await self._dumper.dump(ask.id, ask.pid, ask.locals)
+        except Exception as error:
+            log.exception("a dump failed")
+            stacks = Stacks(id=ask.id, pid=ask.pid, threads=[], error=f"The helper failed: {error}. See its log.")
+        try:
+            await hub.send(_encode(stacks))
+        except ConnectionClosed:
+            return
+
+    async def _sample_forever(self) -> None:
+        parent = os.getppid()
+        while True:
+            await asyncio.sleep(PERIOD_S)
+            if os.getppid() != parent:
+                log.info("Ray's agent has ended")
+                return
+            if self._hub is None:
+                if len(self._sampler) and self._left_at and time.monotonic() - self._left_at > KEEP_WATCHING_S:
+                    self._sampler.watch(())
+                if not len(self._sampler):
+                    continue
+            news = self._sampler.sample(time.time_ns())
+            if news is not None and self._hub is not None:
+                try:
+                    # A hub that doesn't read for that long is no hub; sampling goes on for the next one.
+                    await asyncio.wait_for(self._hub.send(_encode(news)), 10)
+                except (ConnectionClosed, asyncio.TimeoutError):
+                    if self._hub is not None:
+                        self._hub.transport.abort()
+
+
+def _binary(frame: str | bytes) -> bytes:
+    if isinstance(frame, str):
+        raise TypeError("a text frame")
+    return frame
+
+
+def _quiet_logger() -> logging.Logger:
+    logger = logging.getLogger("raydebug.helper.websocket")
+    logger.setLevel(logging.WARNING)
+    return logger

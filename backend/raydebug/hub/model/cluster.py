@@ -1,0 +1,267 @@
+"""The cluster as it is built: joins what the sources bring into the tables that the hub serves.
+
+Sources call the setters, then somebody calls :meth:`Cluster.refresh`; nothing is recomputed in between.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from raydebug.api.facts import ActorFact, ClusterFacts, JobFact, PausedWorkerFact, WorkerStat
+from raydebug.api.helper import Title
+from raydebug.api.paused import PausedThread
+from raydebug.api.topology import Actor, Driver, Group, HelperState, Job, Node, SourceState
+from raydebug.hub.model import doing, groups, sites
+from raydebug.hub.model.lineage import Lineage, node_of_ip
+from raydebug.hub.model.store import Store
+
+MAX_ENDED_JOBS: Final = 20
+MAX_DEAD_ACTORS: Final = 200
+
+Function = tuple[str, str, str, str]
+
+
+class PausedPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """The paused threads of a worker or driver. ``task_name``: what its process title says, for those that are no
+    actors."""
+
+    worker: PausedWorkerFact
+    places: list[sites.Place]
+    since_ns: int
+    job_id: str | None = None
+    task_id: str | None = None
+
+
+class Cluster:
+    """The facts of one cluster and what follows from them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store: Final = store
+        self._facts = ClusterFacts(nodes=[], jobs=[], actors=[])
+        self._methods: dict[Function, Sequence[str]] = {}
+        self._stats: dict[str, WorkerStat] = {}
+        self._titles: dict[tuple[str, int], Title] = {}
+        self._helpers: dict[str, tuple[HelperState, str | None]] = {}
+        self._paused: dict[str, PausedPlaces] = {}
+        self._sources: dict[str, SourceState] = {}
+        self._lineage: Final = Lineage()
+        self._roles: dict[str, str] = {}
+
+    @property
+    def facts(self) -> ClusterFacts:
+        return self._facts
+
+    def set_facts(self, facts: ClusterFacts) -> None:
+        self._facts = facts
+        self._lineage.learn(facts.actors, facts.jobs)
+
+    def set_methods(self, function: Function, methods: Sequence[str]) -> None:
+        self._methods[function] = methods
+
+    def methods_wanted(self) -> list[ActorFact]:
+        """One actor of each class whose method names are needed (for the roles of colocated workers)."""
+        wanted = {
+            actor.function: actor
+            for actor in self._facts.actors
+            if "WG_PREFIX" in actor.env and actor.function not in self._methods
+        }
+        return list(wanted.values())
+
+    def set_stats(self, node_id: str, stats: Iterable[WorkerStat]) -> None:
+        for stat in stats:
+            self._stats[stat.worker_id] = stat
+
+    def keep_stats_since(self, oldest_ns: int) -> None:
+        """Forget what workers said before: nothing is known of them now."""
+        self._stats = {key: stat for key, stat in self._stats.items() if stat.at_ns >= oldest_ns}
+
+    def set_titles(self, titles: Mapping[tuple[str, int], Title]) -> None:
+        """``titles``: (node id, pid) -> title, all there are."""
+        self._titles = dict(titles)
+
+    def set_helper(self, node_id: str, state: HelperState, note: str | None) -> None:
+        self._helpers[node_id] = (state, note)
+
+    def set_paused(self, paused: Mapping[str, PausedPlaces]) -> None:
+        """``paused``: worker id -> its places, all there are."""
+        self._paused = dict(paused)
+
+    def set_source(self, state: SourceState) -> None:
+        self._sources[state.name] = state
+
+    def pids_by_node(self) -> dict[str, list[int]]:
+        """The processes whose titles are of use, by node: actors that live, and paused workers."""
+        pids: dict[str, set[int]] = defaultdict(set)
+        for actor in self._facts.actors:
+            if actor.state == "ALIVE" and actor.pid and actor.node_id:
+                pids[actor.node_id].add(actor.pid)
+        for places in self._paused.values():
+            pids[places.worker.node_id].add(places.worker.pid)
+        return {node_id: sorted(found) for node_id, found in pids.items()}
+
+    def refresh(self) -> None:
+        """Recompute the tables from the facts as they are now."""
+        jobs = _shown_jobs(self._facts.jobs)
+        shown = {job.job_id for job in jobs}
+        actors = [actor for actor in self._facts.actors if actor.job_id in shown]
+        parents = {actor.actor_id: self._lineage.parent(actor) for actor in actors}
+        grouping = groups.group_actors(actors, parents, self._methods)
+        kept, clipped = _kept_actors(grouping)
+        rows = {actor.actor_id: self._actor_row(actor, group, parents) for actor, group in kept}
+        self.store.replace("nodes", self._node_rows())
+        self.store.replace(
+            "jobs", {job.job_id: self._job_row(job, clipped.get(job.job_id, 0)) for job in reversed(jobs)}
+        )
+        self.store.replace("groups", grouping.groups)
+        self.store.replace("actors", rows)
+        self.store.replace("sources", dict(self._sources))
+        self.store.replace("paused", sites.make_sites(self._paused_threads(rows, grouping.groups)))
+
+    def _node_rows(self) -> dict[str, Node]:
+        rows = {}
+        for node in self._facts.nodes:
+            helper, note = self._helpers.get(node.node_id, ("connecting", None))
+            rows[node.node_id] = Node(
+                node_id=node.node_id,
+                ip=node.ip,
+                hostname=node.hostname,
+                alive=node.alive,
+                is_head=node.is_head,
+                helper=helper if node.alive else "missing",
+                helper_note=note if node.alive else "the node is gone",
+                start_ns=node.start_ns,
+                end_ns=node.end_ns,
+                death_cause=node.death_cause,
+                cpus=node.cpus,
+                gpus=node.gpus,
+            )
+        return rows
+
+    def _job_row(self, job: JobFact, clipped: int) -> Job:
+        worker_id = job.driver_worker_id
+        stat = self._stats.get(worker_id or "")
+        paused = self._paused.get(worker_id or "")
+        driver = Driver(
+            worker_id=worker_id,
+            pid=job.driver_pid,
+            node_id=node_of_ip(job.driver_ip, self._facts.nodes),
+            ip=job.driver_ip,
+            state="dead" if job.ended else None,
+            since_ns=job.end_ns if job.ended else None,
+        )
+        return Job(
+            job_id=job.job_id,
+            entrypoint=job.entrypoint,
+            state="finished" if job.ended else "running",
+            start_ns=job.start_ns,
+            end_ns=job.end_ns,
+            driver=doing.driver_doing(driver, stat, paused.since_ns if paused else None),
+            submission_id=job.submission_id,
+            clipped_actors=clipped,
+        )
+
+    def _actor_row(self, fact: ActorFact, group: Group | None, parents: Mapping[str, str | None]) -> Actor:
+        title = self._titles.get((fact.node_id or "", fact.pid or 0))
+        paused = self._paused.get(fact.worker_id or "")
+        now = doing.actor_doing(fact, title, self._stats.get(fact.worker_id or ""), paused.since_ns if paused else None)
+        if group and group.kind == "ray_train" and now.state == "idle":
+            # Ray Train runs the training function in a thread of its own while no method runs.
+            now = now._replace(state=None, since_ns=None)
+        role, task_name = self._role(fact, group, now.method)
+        return Actor(
+            actor_id=fact.actor_id,
+            job_id=fact.job_id,
+            group_id=group.group_id if group else None,
+            parent_actor_id=parents.get(fact.actor_id),
+            name=fact.name,
+            class_name=fact.class_name,
+            rank=groups.declared_rank(fact) if group else None,
+            role=role,
+            worker_id=fact.worker_id,
+            pid=fact.pid,
+            node_id=fact.node_id,
+            state=now.state,
+            task_name=task_name,
+            since_ns=now.since_ns,
+            restarts=fact.restarts,
+            death_cause=fact.death_cause,
+            detached=fact.detached,
+            namespace=fact.namespace,
+            parent_task=self._lineage.made_by_task(fact),
+            methods_running=now.running,
+            start_ns=fact.start_ns,
+            end_ns=fact.end_ns,
+        )
+
+    def _role(self, fact: ActorFact, group: Group | None, method: str | None) -> tuple[str | None, str | None]:
+        roles = sorted(group.roles, key=len, reverse=True) if group else []
+        role, task_name = groups.split_role(method, roles) if method else (None, method)
+        if role:
+            self._roles[fact.actor_id] = role
+        elif len(roles) == 1:
+            role = roles[0]
+        return role or self._roles.get(fact.actor_id), task_name
+
+    def _paused_threads(
+        self, actors: Mapping[str, Actor], grouping: Mapping[str, Group]
+    ) -> list[tuple[sites.Place, PausedThread]]:
+        by_worker = {actor.worker_id: actor for actor in actors.values() if actor.worker_id}
+        drivers = {job.driver_worker_id: job.job_id for job in self._facts.jobs}
+        found = []
+        for worker_id, paused in self._paused.items():
+            worker = paused.worker
+            actor = by_worker.get(worker_id)
+            group = grouping.get(actor.group_id) if actor and actor.group_id else None
+            title = self._titles.get((worker.node_id, worker.pid))
+            stat = self._stats.get(worker_id)
+            method = doing.method_in_title(title.title, ()) if title and not actor and not worker.is_driver else None
+            for place in paused.places:
+                thread = PausedThread(
+                    worker_id=worker_id,
+                    thread_id=place.thread_id,
+                    thread_name=place.thread_name,
+                    worker_type="driver" if worker.is_driver else "worker",
+                    actor_id=actor.actor_id if actor else None,
+                    task_id=paused.task_id,
+                    candidate_task_ids=[],
+                    task_name=actor.task_name if actor else method or None,
+                    job_id=actor.job_id
+                    if actor
+                    else drivers.get(worker_id) or paused.job_id or (stat.job_id if stat else None),
+                    group=group.name if group else None,
+                    group_id=group.group_id if group else None,
+                    rank=actor.rank if actor else None,
+                    node_id=worker.node_id,
+                    pid=worker.pid,
+                    since_ns=paused.since_ns,
+                    attached=False,
+                )
+                found.append((place, thread))
+        return found
+
+
+def _shown_jobs(jobs: Iterable[JobFact]) -> list[JobFact]:
+    """All that run, and those that ended last; newest first."""
+    jobs = sorted(jobs, key=lambda job: (job.start_ns or 0, job.job_id), reverse=True)
+    ended = [job.job_id for job in jobs if job.ended]
+    dropped = set(ended[MAX_ENDED_JOBS:])
+    return [job for job in jobs if job.job_id not in dropped]
+
+
+def _kept_actors(grouping: groups.Grouping) -> tuple[list[tuple[ActorFact, Group | None]], dict[str, int]]:
+    """Actors with their groups, without the dead ones of long ago; and how many of each job were left out."""
+    kept: list[tuple[ActorFact, Group | None]] = [
+        (actor, grouping.groups[group_id]) for group_id, members in grouping.members.items() for actor in members
+    ]
+    single: dict[str, list[ActorFact]] = defaultdict(list)
+    for actor in grouping.single:
+        single[actor.job_id].append(actor)
+    clipped = {}
+    for job_id, found in single.items():
+        shown, clipped[job_id] = groups.clip_dead(found, MAX_DEAD_ACTORS)
+        kept.extend((actor, None) for actor in shown)
+    return kept, clipped

@@ -1,0 +1,96 @@
+"""Paused places: where a thread stands, from its stack; and threads that wait at one place, put together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from raydebug.api.helper import Thread
+from raydebug.api.paused import PausedSite, PausedThread, SiteKind
+
+_RAY_DEBUGGER_FILES = ("ray/util/debugpy.py", "ray/util/rpdb.py", "ray/util/pdb.py")
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one thread is paused. ``thread_ident``: py-spy's pthread id, for reading a frozen exception."""
+
+    kind: SiteKind
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    exception: str | None = None
+    thread_id: int | None = None
+    thread_name: str | None = None
+    note: str | None = None
+
+
+def paused_places(threads: Iterable[Thread]) -> list[Place]:
+    """The places of the threads that wait for a debugger in these stacks.
+
+    Below Ray's ``set_trace`` lies the frame that called ``breakpoint()``. In post-mortem the user's frames are gone
+    from the stack (they live on in the traceback), so the place of an exception is left open here.
+    """
+    places = []
+    for thread in threads:
+        place = _place(thread)
+        if place is not None:
+            places.append(place)
+    return places
+
+
+def _place(thread: Thread) -> Place | None:
+    inside = post_mortem = False
+    for frame in thread.frames:  # innermost first
+        if frame.file.replace("\\", "/").endswith(_RAY_DEBUGGER_FILES):
+            inside = inside or "set_trace" in frame.function
+            post_mortem = post_mortem or frame.function.endswith("_post_mortem")
+            continue
+        if inside:
+            if post_mortem:
+                break
+            return Place(
+                kind="breakpoint",
+                file=frame.file,
+                line=frame.line or None,
+                function=frame.function,
+                thread_id=thread.thread_id,
+                thread_name=thread.name,
+            )
+    if post_mortem:
+        return Place(kind="exception", thread_id=thread.thread_id, thread_name=thread.name)
+    return Place(kind="breakpoint", thread_id=thread.thread_id, thread_name=thread.name) if inside else None
+
+
+def site_id(place: Place, job_id: str | None) -> str:
+    """Depends on the place and the job alone: neither attaching nor the number of its threads changes it."""
+    parts = (place.kind, place.file, place.line, place.function, place.exception, job_id)
+    return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()[:12]
+
+
+def make_sites(paused: Sequence[tuple[Place, PausedThread]]) -> dict[str, PausedSite]:
+    """Sites by id, the one that waits longest first."""
+    together: dict[str, list[tuple[Place, PausedThread]]] = defaultdict(list)
+    for place, thread in paused:
+        together[site_id(place, thread.job_id)].append((place, thread))
+    sites = []
+    for key, found in together.items():
+        place = found[0][0]
+        members = [thread for _, thread in found]
+        members.sort(key=lambda m: (m.group or "", m.rank if m.rank is not None else 2**31, m.pid, m.thread_id or 0))
+        sites.append(
+            PausedSite(
+                site_id=key,
+                kind=place.kind,
+                file=place.file,
+                line=place.line,
+                function=place.function,
+                exception=place.exception,
+                since_ns=min(member.since_ns for member in members),
+                members=members,
+                note=next((place.note for place, _ in found if place.note), None),
+            )
+        )
+    return {site.site_id: site for site in sorted(sites, key=lambda site: (site.since_ns, site.site_id))}

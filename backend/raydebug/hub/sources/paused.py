@@ -1,0 +1,154 @@
+"""Paused workers and drivers: found by the GCS, placed by their stacks. Never by attaching."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from raydebug.api.facts import LegacySessionFact, PausedWorkerFact
+from raydebug.api.helper import Stacks
+from raydebug.api.topology import SourceState
+from raydebug.hub.model.cluster import Cluster, PausedPlaces
+from raydebug.hub.model.sites import Place, paused_places
+from raydebug.hub.sources.pace import Pace
+from raydebug.ray_compat import Gcs, GcsError
+
+log = logging.getLogger(__name__)
+
+_LEGACY_PERIOD_S: Final = 1.0
+_TRIES: Final = 8
+"""py-spy doesn't stop the process: a stack may be torn, or the last thread isn't there yet."""
+
+
+class Stacker(Protocol):
+    """Whoever can bring the stacks of a node's process; ``Stacks.error`` says why there are none."""
+
+    async def dump(self, node_id: str, pid: int) -> Stacks: ...
+
+
+class PausedSource:
+    def __init__(self, gcs: Gcs, cluster: Cluster, stacker: Stacker, changed: Callable[[], None]) -> None:
+        self._gcs: Final = gcs
+        self._cluster: Final = cluster
+        self._stacker: Final = stacker
+        self._changed: Final = changed
+        self._now: dict[str, PausedPlaces] = {}
+        self._placing: dict[str, asyncio.Task[None]] = {}
+        self._legacy: list[LegacySessionFact] = []
+        self._legacy_asked = 0.0
+
+    async def run(self) -> None:
+        pace = Pace(least_s=0.1)
+        try:
+            while True:
+                began = time.monotonic()
+                note = None
+                try:
+                    await self.look()
+                except GcsError as error:
+                    note = f"paused workers aren't known now: {error}"
+                self._cluster.set_source(
+                    SourceState(
+                        name="paused",
+                        ok=note is None,
+                        age_ns=0 if note is None else None,
+                        period_ns=int(round(pace.period_s, 1) * 1e9),
+                        note=note,
+                    )
+                )
+                if note:
+                    self._changed()
+                await asyncio.sleep(pace.pause_after(time.monotonic() - began))
+        finally:
+            for task in self._placing.values():
+                task.cancel()
+
+    async def look(self) -> None:
+        """Ask once; a worker whose number of paused threads changed is placed anew, in the background."""
+        workers = {worker.worker_id: worker for worker in await self._gcs.paused_workers()}
+        if time.monotonic() - self._legacy_asked > _LEGACY_PERIOD_S:
+            self._legacy_asked = time.monotonic()
+            legacy = await self._gcs.legacy_sessions()
+            if legacy != self._legacy:
+                self._legacy = legacy
+                self._publish()
+        before = {key: places.worker for key, places in self._now.items()}
+        if workers == before:
+            return
+        for gone in before.keys() - workers.keys():
+            del self._now[gone]
+            if task := self._placing.pop(gone, None):
+                task.cancel()
+        for worker_id, worker in workers.items():
+            known = self._now.get(worker_id)
+            if known is None or known.worker != worker:
+                since_ns = known.since_ns if known else time.time_ns()
+                self._now[worker_id] = _unplaced(worker, since_ns, known.places if known else [])
+                if task := self._placing.pop(worker_id, None):
+                    task.cancel()
+                self._placing[worker_id] = asyncio.create_task(self._place(worker, since_ns))
+        self._publish()
+
+    async def _place(self, worker: PausedWorkerFact, since_ns: int) -> None:
+        best: list[Place] = []
+        error = None
+        for attempt in range(_TRIES):
+            stacks = await self._stacker.dump(worker.node_id, worker.pid)
+            error = stacks.error
+            found = paused_places(stacks.threads)
+            if len(found) > len(best):
+                best = found
+                self._now[worker.worker_id] = PausedPlaces(
+                    worker=worker, places=_filled(worker, best), since_ns=since_ns
+                )
+                self._publish()
+            if len(best) >= worker.threads:
+                return
+            await asyncio.sleep(min(2.0, 0.05 * 2**attempt))
+        note = error or "its stack didn't show where it is paused"
+        self._now[worker.worker_id] = PausedPlaces(worker=worker, places=_filled(worker, best, note), since_ns=since_ns)
+        self._publish()
+
+    def _publish(self) -> None:
+        paused = dict(self._now)
+        for session in self._legacy:
+            if session.worker_id and session.node_id and session.worker_id not in paused:
+                paused[session.worker_id] = _legacy_places(session)
+        self._cluster.set_paused(paused)
+        self._changed()
+
+
+def _unplaced(worker: PausedWorkerFact, since_ns: int, known: list[Place]) -> PausedPlaces:
+    placed = [place for place in known if place.thread_id is not None]
+    return PausedPlaces(worker=worker, places=_filled(worker, placed, "looking for the place"), since_ns=since_ns)
+
+
+def _filled(worker: PausedWorkerFact, found: list[Place], note: str | None = None) -> list[Place]:
+    """As many places as threads are paused: those not found are there, too, with the reason."""
+    missing = worker.threads - len(found)
+    return found + [Place(kind="breakpoint", note=note or "looking for the place")] * max(0, missing)
+
+
+def _legacy_places(session: LegacySessionFact) -> PausedPlaces:
+    place = Place(
+        kind="legacy", file=session.filename, line=session.line, exception=session.exception, function=session.proctitle
+    )
+    worker = PausedWorkerFact(
+        worker_id=session.worker_id or "",
+        pid=0,
+        node_id=session.node_id or "",
+        is_driver=False,
+        threads=1,
+    )
+    return PausedPlaces(
+        worker=worker,
+        places=[msgspec.structs.replace(place, function=None)],
+        since_ns=session.since_ns or time.time_ns(),
+        job_id=session.job_id,
+        task_id=session.task_id,
+    )
