@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import time
 from collections.abc import Mapping
+from typing import Final
 
 import click
 import msgspec
 
 from raydebug.api.doctor import Check, DoctorReport
-from raydebug.hub.doctor.collect import installed_versions
-from raydebug.hub.doctor.facts import HERE, ClusterVersions, EnvAt, Facts, ModuleFacts, ReachFacts, watched
-from raydebug.hub.doctor.rules import check
 
 from .client import connect, connection_options
 from .doctor_probe import Reached, knock
 from .doctor_text import report_lines
 from .errors import CommandError, NotAllowedError
+from .install import ModuleStatus, module_status
 from .screen import console, fits_utf8, show, width_of
 
-EXIT_ERRORS, EXIT_UNREACHABLE, EXIT_NOT_ALLOWED = 1, 3, 4
+EXIT_ERRORS: Final = 1
+EXIT_UNREACHABLE: Final = 3
+EXIT_NOT_ALLOWED: Final = 4
 
-_OF_THIS_PYTHON = ("module", "ray_version", "python_version", "debugpy_version", "raydebug_version")
+HERE: Final = "here"
+_OF_THIS_PYTHON: Final = ("module", "ray_version", "python_version", "debugpy_version", "raydebug_version")
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,24 +55,18 @@ def doctor(address: str | None, token: str | None, as_json: bool) -> None:
 
 def examine(address: str | None, token: str | None, environ: Mapping[str, str]) -> Found:
     """At three levels: this installation always, the way to the hub, and the hub's own report."""
-    facts = Facts(
-        where=HERE,
-        module=_module(),
-        versions=installed_versions(),
-        envs=[EnvAt(where=HERE, kind="shell", env=watched(environ))],
-    )
     try:
         client = connect(address, token)
     except CommandError as error:
-        return _found(check(facts), [_trouble("dashboard", address or HERE, error)], exit_code=error.exit_code)
+        lines = check_from_here(environ, module_status(), None)
+        return _found(lines, [_trouble("dashboard", address or HERE, error)], exit_code=error.exit_code)
     reached = knock(client.url)
-    facts = msgspec.structs.replace(facts, reach=reached.facts, cluster=_cluster(reached))
-    lines = _soften(check(facts), reached.facts)
-    if reached.facts.dashboard != "up":
+    lines = check_from_here(environ, module_status(), reached)
+    if reached.dashboard != "up":
         return _found(lines, exit_code=EXIT_UNREACHABLE)
-    if reached.facts.page == "refused":
+    if reached.page == "refused":
         return _found(lines, exit_code=EXIT_NOT_ALLOWED)
-    if reached.facts.page != "up":
+    if reached.page != "up":
         return _found(lines)
     try:
         report = client.get("doctor", DoctorReport)
@@ -80,6 +75,53 @@ def examine(address: str | None, token: str | None, environ: Mapping[str, str]) 
     except CommandError as error:
         return _found(lines, [_trouble("report", client.url, error)])
     return _found(lines, report.checks, time_ns=report.time_ns)
+
+
+def check_from_here(environ: Mapping[str, str], module: ModuleStatus, reached: Reached | None) -> list[Check]:
+    """The same rules as the hub's, on what can be seen without it."""
+    from raydebug.hub.doctor import collect, facts, rules
+
+    health = reached.health if reached else None
+    known = health is not None and health.ray_version not in ("", "unknown")
+    checks = rules.check(
+        facts.Facts(
+            where=HERE,
+            module=facts.ModuleFacts(
+                where=HERE,
+                state=module.state,
+                path=str(module.path) if module.path else None,
+                detail=module.detail if module.state == "no_ray" else None,
+            ),
+            versions=collect.installed_versions(),
+            envs=[facts.EnvAt(where=HERE, kind="shell", env=facts.watched(environ))],
+            cluster=facts.ClusterVersions(python=health.python_version, ray=health.ray_version)
+            if health and known
+            else None,
+            reach=facts.ReachFacts(
+                url=reached.url,
+                dashboard=reached.dashboard,
+                page=reached.page,
+                detail=reached.detail,
+                hub_version=health.version if health else None,
+                hub_protocol=health.protocol if health else None,
+                local=reached.local,
+            )
+            if reached
+            else None,
+        )
+    )
+    return [_soften(line) for line in checks] if reached and _runs_elsewhere(reached) else checks
+
+
+def _runs_elsewhere(reached: Reached) -> bool:
+    """What is wrong with this Python is no error of a cluster whose hub is up, or that runs on another machine."""
+    return reached.dashboard == "up" and (reached.page == "up" or not reached.local)
+
+
+def _soften(line: Check) -> Check:
+    if line.level == "error" and line.where == HERE and line.check in _OF_THIS_PYTHON:
+        return msgspec.structs.replace(line, level="warning")
+    return line
 
 
 def _found(
@@ -94,33 +136,3 @@ def _found(
 def _trouble(name: str, where: str, error: CommandError) -> Check:
     message, _, hint = error.message.partition("\n")
     return Check(check=name, level="error", where=where, message=message, fix=hint)
-
-
-def _module() -> ModuleFacts | None:
-    """Our file in the Ray of this Python, as ``raydebug install-plugin`` sees it."""
-    try:
-        install = importlib.import_module("raydebug.cli.install")
-    except ModuleNotFoundError:
-        return None
-    status = install.module_status()
-    path = str(status.path) if status.path is not None else None
-    return ModuleFacts(where=HERE, state=status.state, path=path)
-
-
-def _cluster(reached: Reached) -> ClusterVersions | None:
-    health = reached.health
-    if health is None or health.ray_version in ("", "unknown"):
-        return None
-    return ClusterVersions(python=health.python_version, ray=health.ray_version)
-
-
-def _soften(lines: list[Check], reach: ReachFacts) -> list[Check]:
-    """What is wrong with this Python is no error of a cluster whose hub is up, or that runs on another machine."""
-    if reach.dashboard != "up" or (reach.local and reach.page != "up"):
-        return lines
-    return [
-        msgspec.structs.replace(line, level="warning")
-        if line.level == "error" and line.where == HERE and line.check in _OF_THIS_PYTHON
-        else line
-        for line in lines
-    ]

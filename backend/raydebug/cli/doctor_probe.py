@@ -7,13 +7,13 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
 from raydebug.api.errors import ErrorAnswer
 from raydebug.api.health import Health
 from raydebug.api.names import API_PREFIX
-from raydebug.hub.doctor.facts import ReachFacts
 
 from .client import find_ray_token
 from .local import is_here
@@ -23,49 +23,48 @@ _LIMIT = 1_000_000
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    facts: ReachFacts
-    health: Health | None
+    """Words as in ``hub.doctor.facts.ReachFacts``. ``health`` where ``page`` is ``up``."""
+
+    url: str
+    dashboard: Literal["up", "down", "foreign"]
+    page: Literal["up", "not_found", "hub_down", "refused", "unknown"] = "unknown"
+    detail: str | None = None
+    local: bool = True
+    health: Health | None = None
 
 
 def knock(url: str) -> Reached:
     """``health`` is open to all, so only a Ray that asks for its own token is shown one."""
-    local = is_here(url)
+    reached = Reached(url=url, dashboard="up", local=is_here(url))
+
+    def found(**changes: object) -> Reached:
+        return msgspec.structs.replace(reached, **changes)
+
     headers: dict[str, str] = {}
     status, body, problem = _get(url + API_PREFIX + "/health", headers)
     if status == 401 and (token := find_ray_token()):
         headers = {"Authorization": f"Bearer {token}"}
         status, body, problem = _get(url + API_PREFIX + "/health", headers)
     if status is None:
-        return _reached(url, local, "down", detail=problem)
-    if status == 200:
-        try:
-            health = msgspec.json.decode(body, type=Health)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            health = None
-        if health is not None:
-            facts = ReachFacts(
-                url=url,
-                dashboard="up",
-                page="up",
-                hub_version=health.version,
-                hub_protocol=health.protocol,
-                local=local,
-            )
-            return Reached(facts=facts, health=health)
+        return found(dashboard="down", detail=problem)
+    if status == 200 and (health := _health(body)):
+        return found(page="up", health=health)
     if foreign := _foreign(url, headers):
-        return _reached(url, local, "foreign", detail=foreign)
+        return found(dashboard="foreign", detail=foreign)
     if status == 404:
-        return _reached(url, local, "up", "not_found")
+        return found(page="not_found")
     if status in (401, 403):
-        return _reached(url, local, "up", "refused", _words(body))
+        return found(page="refused", detail=_words(body))
     if status in (502, 503, 504):
-        return _reached(url, local, "up", "hub_down", _words(body))
-    return _reached(url, local, "up", "unknown", f"status {status}")
+        return found(page="hub_down", detail=_words(body))
+    return found(detail=f"status {status}")
 
 
-def _reached(url: str, local: bool, dashboard: str, page: str = "unknown", detail: str | None = None) -> Reached:
-    facts = {"url": url, "local": local, "dashboard": dashboard, "page": page, "detail": detail}
-    return Reached(facts=msgspec.convert(facts, ReachFacts), health=None)
+def _health(body: bytes) -> Health | None:
+    try:
+        return msgspec.json.decode(body, type=Health)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _foreign(url: str, headers: Mapping[str, str]) -> str | None:

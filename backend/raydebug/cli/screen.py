@@ -21,6 +21,7 @@ STATE_STYLE = {
     "waiting": "yellow",
     "running": "green",
     "idle": "dim",
+    "unknown": "dim",
 }
 """In the order in which they need attention. Colour never stands alone: the word is always there."""
 

@@ -235,7 +235,7 @@ class _Tree:
         doing: dict[tuple[str, str], list[Actor]] = {}
         for member in members:
             method = _method(member) if member.state in ("paused", "waiting", "running") else ""
-            doing.setdefault((member.state, method), []).append(member)
+            doing.setdefault((member.state or "unknown", method), []).append(member)
         order = sorted(doing.items(), key=lambda item: (_STATES.index(item[0][0]), -len(item[1]), item[0][1]))
         parts = []
         for (state, method), actors in order[:_FEW_RANKS]:
@@ -259,7 +259,9 @@ class _Tree:
             return
         alike: dict[tuple[str, str, str], list[Actor]] = {}
         for member in members:
-            alike.setdefault((member.state, _method(member), first_line(member.death_cause)), []).append(member)
+            alike.setdefault((member.state or "unknown", _method(member), first_line(member.death_cause)), []).append(
+                member
+            )
         for (state, method, cause), actors in alike.items():
             if len(actors) == 1:
                 yield self._rank_line(actors[0])
@@ -290,7 +292,7 @@ class _Tree:
     def _doing(self, actor: Actor) -> Iterator[Text | str | None]:
         # What an ended actor ran last is no news; where one failed it is.
         method = _method(actor) if actor.state != "dead" else ""
-        yield state_text(actor.state)
+        yield state_text(actor.state or "unknown")
         yield data(shorten(method, 48)) if method else None
         if actor.methods_running is not None and actor.methods_running > 1:
             yield f"{actor.methods_running} methods at once"

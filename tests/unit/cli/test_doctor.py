@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,9 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raydebug.api.doctor import Check, CheckLevel, DoctorReport
-from raydebug.cli import doctor as command
 from raydebug.cli import main
-from raydebug.hub.doctor.facts import HERE, ModuleFacts
+from raydebug.cli.install import ModuleStatus
 
 from .server import FakeDashboard, error, health
 
@@ -23,7 +23,9 @@ from .server import FakeDashboard, error, health
 def module(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Our file is in its place, as far as these tests don't say else."""
     state: dict[str, Any] = {"state": "current"}
-    monkeypatch.setattr(command, "_module", lambda: ModuleFacts(where=HERE, path="/p.py", **state))
+    monkeypatch.setattr(
+        "raydebug.cli.doctor.module_status", lambda: ModuleStatus(path=Path("/p.py"), detail="", **state)
+    )
     return state
 
 

@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from raydebug.api.doctor import DoctorReport
+from raydebug.api.facts import ClusterFacts
 from raydebug.api.helper import Hello
 from raydebug.api.names import PROTOCOL
-from raydebug.api.topology import Node
+from raydebug.api.topology import Node, NodeId
 
 from .facts import HEAD, DashboardFacts, DiskFacts, EnvAt, Facts, ModuleFacts, NodeFacts, Versions, watched
 from .rules import check
@@ -30,15 +31,6 @@ class HelperFacts(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class RuntimeEnvFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The env_vars of a job's runtime_env, or of an actor's (Ray has laid the actor's over its job's by then)."""
-
-    job_id: str
-    actor: str | None = None
-    """None for the job itself, else a name for people: the actor's name or class."""
-    env_vars: Mapping[str, str]
-
-
 class Doctor:
     """``GET doctor``. Each source is asked anew for each report; none may block for long."""
 
@@ -46,21 +38,21 @@ class Doctor:
         self,
         *,
         nodes: Callable[[], Iterable[Node]],
-        helpers: Callable[[], Mapping[str, HelperFacts]],
-        runtime_envs: Callable[[], Iterable[RuntimeEnvFacts]],
+        helper: Callable[[NodeId], HelperFacts | None],
+        cluster: Callable[[], ClusterFacts],
         dashboard: Callable[[], DashboardFacts | None],
         session_dir: str | None,
         module: Callable[[], ModuleFacts | None] = lambda: None,
         environ: Mapping[str, str] = os.environ,
         versions: Callable[[], Versions] | None = None,
     ) -> None:
-        """``helpers``: by node id, those connected now. ``environ``: what ``ray start --head`` was called with, which
-        the hub has inherited; only variables that matter are kept. ``session_dir`` None: not on this machine.
+        """``helper``: of a node, where one is connected now. ``environ``: what ``ray start --head`` was called with,
+        which the hub has inherited; only variables that matter are kept. ``session_dir`` None: not on this machine.
         ``module``: our file in the Ray that the hub's Python has; a hub that serves behind the dashboard proves that it
         was there at the start, not that it still is the same."""
         self._nodes = nodes
-        self._helpers = helpers
-        self._runtime_envs = runtime_envs
+        self._helper = helper
+        self._cluster = cluster
         self._dashboard = dashboard
         self._session_dir = session_dir
         self._module = module
@@ -70,19 +62,19 @@ class Doctor:
     async def report(self) -> DoctorReport:
         nodes = [node for node in self._nodes() if node.alive]
         names = name_nodes(nodes)
-        helpers = self._helpers()
+        helpers = {node.node_id: self._helper(node.node_id) for node in nodes}
         # The hub was started by the dashboard, the head's agent by its raylet: both carry the variables of `ray start`.
         head_env = watched(self._environ)
         envs = []
         for node in nodes:
-            if helper := helpers.get(node.node_id):
+            if helper := helpers[node.node_id]:
                 env = watched(helper.hello.env)
                 if node.is_head:
                     head_env |= env
                 else:
                     envs.append(EnvAt(where=names[node.node_id], kind="node", env=env))
         envs.insert(0, EnvAt(where=HEAD, kind="node", env=head_env))
-        envs += _places(self._runtime_envs())
+        envs += _places(self._cluster())
         # Both read the disk: packages' metadata, a file system that may hang.
         versions, disk = await asyncio.gather(
             asyncio.to_thread(self._versions), asyncio.to_thread(disk_facts, self._session_dir)
@@ -90,7 +82,7 @@ class Doctor:
         facts = Facts(
             where=HEAD,
             versions=versions,
-            nodes=[_node_facts(node, names[node.node_id], helpers.get(node.node_id)) for node in nodes],
+            nodes=[_node_facts(node, names[node.node_id], helpers[node.node_id]) for node in nodes],
             envs=envs,
             module=self._module(),
             dashboard=self._dashboard(),
@@ -174,19 +166,19 @@ def _node_facts(node: Node, where: str, helper: HelperFacts | None) -> NodeFacts
     )
 
 
-def _places(runtime_envs: Iterable[RuntimeEnvFacts]) -> list[EnvAt]:
-    """Jobs, and those actors whose variables are other than their job's: hundreds of equal ranks give one line."""
-    jobs: dict[str, dict[str, str]] = {}
+def _places(cluster: ClusterFacts) -> list[EnvAt]:
+    """Running jobs, and those actors whose variables are other than their job's: hundreds of equal ranks give one line.
+
+    Ray has laid an actor's variables over its job's by then.
+    """
+    jobs = {job.job_id: watched(job.env) for job in cluster.jobs if not job.ended}
     actors: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
-    for facts in runtime_envs:
-        env = watched(facts.env_vars)
-        if facts.actor is None:
-            jobs[facts.job_id] = env
-        else:
-            actors.setdefault((facts.job_id, tuple(sorted(env.items()))), []).append(facts.actor)
+    for actor in cluster.actors:
+        env = watched(actor.env)
+        if actor.job_id in jobs and actor.state != "DEAD" and env != jobs[actor.job_id]:
+            actors.setdefault((actor.job_id, tuple(env.items())), []).append(actor.name or actor.class_name)
     places = [EnvAt(where=f"job {job_id}", kind="runtime_env", env=env) for job_id, env in jobs.items()]
     for (job_id, items), names in actors.items():
-        if dict(items) != jobs.get(job_id, {}):
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            places.append(EnvAt(where=f"job {job_id}, actor {names[0]}{more}", kind="runtime_env", env=dict(items)))
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        places.append(EnvAt(where=f"job {job_id}, actor {names[0]}{more}", kind="runtime_env", env=dict(items)))
     return places
