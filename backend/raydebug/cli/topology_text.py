@@ -122,6 +122,8 @@ class _Tree:
             self._place(driver.node_id) or (data(driver.ip) if driver.ip else None),
         )
         yield from self._children(None, "   ")
+        if job.clipped_actors:
+            yield Text(f"   and {count(job.clipped_actors, 'older actor')} that ended", style="dim")
 
     def _job_age(self) -> str | None:
         job = self._job
@@ -205,6 +207,7 @@ class _Tree:
             Text(group.kind, style="dim") if group.kind != "actors" else None,
             ranks,
             data("roles " + ", ".join(group.roles)) if group.roles else None,
+            f"and {group.clipped} older that ended" if group.clipped else None,
         )
         yield from self._with_counts(head, group.members, lead, below)
         shown = group.members

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 from rich.text import Text
@@ -116,6 +117,14 @@ def test_many_actors_of_a_class_share_a_line_and_the_paused_stay_visible() -> No
     assert "30 actors" in the(lines, "Loader 30")
     assert the(lines, "loader7 (Loader)")
     assert len(lines) == 6
+
+
+def test_what_the_hub_left_out_is_told() -> None:
+    clipped = msgspec.structs.replace(group(2, name="wg"), clipped=3)
+    lines = ps(topology(jobs=[job(groups=[clipped], actors=[actor("a", state=None)], clipped_actors=1)]))
+    assert "and 3 older that ended" in the(lines, " wg ")
+    assert the(lines, "older actor") == "   and 1 older actor that ended"
+    assert "unknown" in the(lines, " a (Worker)")
 
 
 def test_actors_hang_below_who_made_them() -> None:
