@@ -61,6 +61,17 @@ def holds_ray_token(headers: Mapping[str, str], cookies: Mapping[str, str]) -> b
     return bool(given) and bool(authentication_utils.validate_request_token(given))
 
 
+def ray_token_headers() -> dict[str, str]:
+    """What Ray's agents and dashboard ask for in token mode; empty where it is off or this process has no token."""
+    try:
+        if not token_mode():
+            return {}
+        loader = importlib.import_module("ray._raylet").AuthenticationTokenLoader.instance()
+        return dict(loader.get_token_for_http_header()) if loader.has_token() else {}
+    except (ImportError, AttributeError):
+        return {}
+
+
 def make_paths_public(exact: Iterable[str], prefixes: Iterable[str]) -> bool:
     """Exempt paths of the dashboard's head from Ray's token check; to be called before its server starts.
 

@@ -139,13 +139,13 @@ class JobView(Job, frozen=True, kw_only=True):
 class SourceState(msgspec.Struct, frozen=True, kw_only=True):
     """How fresh a source of facts is. ``note`` says what is missing, why, and what mends it.
 
-    The row of table ``sources``; names so far: ``gcs``, ``paused``, ``helpers``.
+    A row of table ``sources``; names so far: ``gcs``, ``paused``, ``node stats``.
     """
 
     name: str
     ok: bool
-    age_ns: int | None
-    """How old the newest facts were when this row was made; None before the first."""
+    fresh_ns: int | None
+    """When the newest facts came, told every 2 s; None before the first."""
     period_ns: int | None
     note: str | None = None
 

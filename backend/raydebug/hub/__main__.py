@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from raydebug.hub.access.hosts import parse_patterns
-from raydebug.hub.app import Config, Hub, build_doctor, build_publisher, build_sources
+from raydebug.hub.app import Config, Hub
+from raydebug.hub.compose import RealCluster
 from raydebug.hub.model.store import Store
 
 logger = logging.getLogger("raydebug.hub")
@@ -72,13 +73,8 @@ async def serve(config: Config, *, watch_stdin: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     store = Store()
-    hub = Hub(
-        config,
-        store,
-        sources=build_sources(config, store),
-        publisher=build_publisher(config),
-        doctor=build_doctor(config),
-    )
+    cluster = RealCluster(config.gcs_address, store)
+    hub = Hub(config, store, sources=cluster.sources, publisher=cluster)
     await hub.start()
     try:
         if watch_stdin:
@@ -89,6 +85,7 @@ async def serve(config: Config, *, watch_stdin: bool) -> None:
         logger.info("ending")
     finally:
         await hub.stop()
+        await cluster.close()
 
 
 def _await_end_of_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

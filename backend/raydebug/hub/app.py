@@ -67,27 +67,6 @@ class EndpointPublisher(Protocol):
     async def publish(self, endpoint: HubEndpoint) -> None: ...
 
 
-# To be filled in by the owners of the parts; a test passes its own to Hub ------------------------------------------
-
-
-def build_sources(config: Config, store: Store) -> Sequence[FactSource]:
-    """The sources of facts of a real cluster."""
-    return []
-
-
-def build_publisher(config: Config) -> EndpointPublisher | None:
-    """What publishes the endpoint in the GCS KV."""
-    return None
-
-
-def build_doctor(config: Config) -> Doctor | None:
-    """What answers ``GET doctor``."""
-    return None
-
-
-# -----------------------------------------------------------------------------------------------------------------
-
-
 class Hub:
     """All parts of one hub. ``start``, then ``wait`` or do else, then ``stop``."""
 

@@ -48,7 +48,7 @@ async def supervise(source: FactSource, store: Store, first_s: float = _FIRST_S)
             SourceState(
                 name=source.name,
                 ok=False,
-                age_ns=None,
+                fresh_ns=None,
                 period_ns=None,
                 note=f"stopped ({what}); starts again in {delay:.0f} s. See the hub's log.",
             ),

@@ -23,7 +23,7 @@ def test_point() -> None:
     "text", ["", "3", "3:", ":1", "a:1", "1:b", "1:-1", "-1:0", "1:2:3", "0:1", "1.5:0", "¹:0", " 1:0"]
 )
 def test_bad_point(text: str) -> None:
-    with pytest.raises(ValueError, match="STEP:RANK|count from 1"):
+    with pytest.raises(ValueError, match=r"STEP:RANK|count from 1"):
         Point.parse(text)
 
 

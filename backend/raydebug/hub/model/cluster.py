@@ -14,7 +14,7 @@ import msgspec
 from raydebug.api.facts import ActorFact, ClusterFacts, JobFact, PausedWorkerFact, WorkerStat
 from raydebug.api.helper import Title
 from raydebug.api.paused import PausedThread
-from raydebug.api.topology import Actor, Driver, Group, HelperState, Job, Node, SourceState
+from raydebug.api.topology import Actor, Driver, Group, HelperState, Job, Node
 from raydebug.hub.model import doing, groups, sites
 from raydebug.hub.model.lineage import Lineage, node_of_ip
 from raydebug.hub.model.store import Store
@@ -47,7 +47,6 @@ class Cluster:
         self._titles: dict[tuple[str, int], Title] = {}
         self._helpers: dict[str, tuple[HelperState, str | None]] = {}
         self._paused: dict[str, PausedPlaces] = {}
-        self._sources: dict[str, SourceState] = {}
         self._lineage: Final = Lineage()
         self._roles: dict[str, str] = {}
 
@@ -71,7 +70,7 @@ class Cluster:
         }
         return list(wanted.values())
 
-    def set_stats(self, node_id: str, stats: Iterable[WorkerStat]) -> None:
+    def set_stats(self, stats: Iterable[WorkerStat]) -> None:
         for stat in stats:
             self._stats[stat.worker_id] = stat
 
@@ -89,9 +88,6 @@ class Cluster:
     def set_paused(self, paused: Mapping[str, PausedPlaces]) -> None:
         """``paused``: worker id -> its places, all there are."""
         self._paused = dict(paused)
-
-    def set_source(self, state: SourceState) -> None:
-        self._sources[state.name] = state
 
     def pids_by_node(self) -> dict[str, list[int]]:
         """The processes whose titles are of use, by node: actors that live, and paused workers."""
@@ -118,7 +114,6 @@ class Cluster:
         )
         self.store.replace("groups", grouping.groups)
         self.store.replace("actors", rows)
-        self.store.replace("sources", dict(self._sources))
         self.store.replace("paused", sites.make_sites(self._paused_threads(rows, grouping.groups)))
 
     def _node_rows(self) -> dict[str, Node]:

@@ -3,57 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from raydebug.api.facts import ClusterFacts, NodeFact
-from raydebug.api.topology import SourceState
 from raydebug.hub.model.cluster import Cluster
+from raydebug.hub.model.store import Store
 from raydebug.hub.sources.pace import Pace
+from raydebug.hub.sources.report import Report
 from raydebug.ray_compat import Gcs, GcsError
 
-log = logging.getLogger(__name__)
-
 _STATS_TIMEOUT_S: Final = 2.0
+_STATS_LAST_NS: Final = 5_000_000_000
 _MAX_CLASSES_PER_LOOK: Final = 8
 
 
 class GcsSource:
-    """One poller for all viewers. ``changed`` is called after each look that brought something."""
+    """One poller for all viewers. ``looked`` is awaited after each look that brought facts."""
 
-    def __init__(self, gcs: Gcs, cluster: Cluster, changed: Callable[[], None]) -> None:
+    name: Final = "gcs"
+
+    def __init__(self, gcs: Gcs, cluster: Cluster, looked: Callable[[], Awaitable[None]]) -> None:
         self._gcs: Final = gcs
         self._cluster: Final = cluster
-        self._changed: Final = changed
+        self._looked: Final = looked
         self._agent_ports: dict[str, int] = {}
 
-    async def run(self) -> None:
+    async def run(self, store: Store) -> None:
         pace = Pace(least_s=0.4)
+        report = Report(store, self.name)
         failing_since: float | None = None
         while True:
             began = time.monotonic()
             try:
                 await self.look()
-                failing_since = None
-                note = None
             except GcsError as error:
                 failing_since = failing_since or began
-                note = f"the GCS doesn't answer for {began - failing_since:.0f} s: {error}"
-            self._cluster.set_source(
-                SourceState(
-                    name="gcs",
-                    ok=note is None,
-                    age_ns=0 if note is None else int((time.monotonic() - (failing_since or began)) * 1e9),
-                    period_ns=int(round(pace.period_s, 1) * 1e9),
-                    note=note,
-                )
-            )
-            self._changed()
-            await asyncio.sleep(pace.pause_after(time.monotonic() - began))
+                report.ill(pace.period_s, f"no answer from the GCS for {began - failing_since:.0f} s: {error}")
+            else:
+                failing_since = None
+                report.well(pace.period_s)
+            cost = time.monotonic() - began
+            await self._looked()
+            await asyncio.sleep(pace.pause_after(cost))
 
     async def look(self) -> None:
         """Ask once and hand over what came."""
@@ -61,7 +56,7 @@ class GcsSource:
         nodes = [await self._with_agent_port(node) for node in nodes]
         self._cluster.set_facts(ClusterFacts(nodes=nodes, jobs=jobs, actors=actors))
         for actor in self._cluster.methods_wanted()[:_MAX_CLASSES_PER_LOOK]:
-            # [] when the class isn't there (yet): its job may have ended; asked once.
+            # [] when the class isn't there (its job may have ended): asked once.
             self._cluster.set_methods(actor.function, await self._gcs.class_methods(actor) or [])
 
     async def _with_agent_port(self, node: NodeFact) -> NodeFact:
@@ -77,44 +72,38 @@ class GcsSource:
 class StatsSource:
     """Which workers run how many methods, by their raylets: for actors whose process title can't say."""
 
+    name: Final = "node stats"
+
     def __init__(self, gcs: Gcs, cluster: Cluster, changed: Callable[[], None]) -> None:
         self._gcs: Final = gcs
         self._cluster: Final = cluster
         self._changed: Final = changed
 
-    async def run(self) -> None:
+    async def run(self, store: Store) -> None:
         pace = Pace(least_s=0.8)
+        report = Report(store, self.name)
         while True:
             began = time.monotonic()
             nodes = [node for node in self._cluster.facts.nodes if node.alive]
-            silent = [error for error in await asyncio.gather(*map(self._ask, nodes)) if error]
-            period_ns = int(pace.period_s * 1e9)
-            # What a silent raylet's workers said three periods ago says nothing about now.
-            self._cluster.keep_stats_since(time.time_ns() - max(5_000_000_000, 3 * period_ns))
-            self._cluster.set_source(
-                SourceState(
-                    name="node stats",
-                    ok=not silent,
-                    age_ns=0,
-                    period_ns=int(round(pace.period_s, 1) * 1e9),
-                    note=_silent_note(silent, len(nodes)),
-                )
-            )
+            silent = [error for error in await asyncio.gather(*map(self.ask, nodes)) if error]
+            # What a silent raylet's workers said some time ago says nothing about now.
+            self._cluster.keep_stats_since(time.time_ns() - max(_STATS_LAST_NS, int(3e9 * pace.period_s)))
+            if silent:
+                report.ill(pace.period_s, _silent_note(silent, len(nodes)))
+            else:
+                report.well(pace.period_s)
             self._changed()
             await asyncio.sleep(pace.pause_after(time.monotonic() - began))
 
-    async def _ask(self, node: NodeFact) -> str | None:
+    async def ask(self, node: NodeFact) -> str | None:
+        """Ask a node's raylet; its name if it doesn't answer."""
         try:
-            self._cluster.set_stats(
-                node.node_id, await asyncio.wait_for(self._gcs.worker_stats(node), _STATS_TIMEOUT_S)
-            )
+            self._cluster.set_stats(await asyncio.wait_for(self._gcs.worker_stats(node), _STATS_TIMEOUT_S))
         except (GcsError, asyncio.TimeoutError):
             return f"{node.ip} ({node.node_id[:8]})"
         return None
 
 
-def _silent_note(silent: Sequence[str], asked: int) -> str | None:
-    if not silent:
-        return None
+def _silent_note(silent: Sequence[str], asked: int) -> str:
     named = ", ".join(silent[:4]) + (", …" if len(silent) > 4 else "")
     return f"{len(silent)} of {asked} raylets don't answer in {_STATS_TIMEOUT_S:.0f} s: {named}"

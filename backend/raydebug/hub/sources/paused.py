@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -12,13 +11,12 @@ import msgspec
 
 from raydebug.api.facts import LegacySessionFact, PausedWorkerFact
 from raydebug.api.helper import Stacks
-from raydebug.api.topology import SourceState
 from raydebug.hub.model.cluster import Cluster, PausedPlaces
 from raydebug.hub.model.sites import Place, paused_places
+from raydebug.hub.model.store import Store
 from raydebug.hub.sources.pace import Pace
+from raydebug.hub.sources.report import Report
 from raydebug.ray_compat import Gcs, GcsError
-
-log = logging.getLogger(__name__)
 
 _LEGACY_PERIOD_S: Final = 1.0
 _TRIES: Final = 8
@@ -32,6 +30,8 @@ class Stacker(Protocol):
 
 
 class PausedSource:
+    name: Final = "paused"
+
     def __init__(self, gcs: Gcs, cluster: Cluster, stacker: Stacker, changed: Callable[[], None]) -> None:
         self._gcs: Final = gcs
         self._cluster: Final = cluster
@@ -42,27 +42,18 @@ class PausedSource:
         self._legacy: list[LegacySessionFact] = []
         self._legacy_asked = 0.0
 
-    async def run(self) -> None:
+    async def run(self, store: Store) -> None:
         pace = Pace(least_s=0.1)
+        report = Report(store, self.name)
         try:
             while True:
                 began = time.monotonic()
-                note = None
                 try:
                     await self.look()
                 except GcsError as error:
-                    note = f"paused workers aren't known now: {error}"
-                self._cluster.set_source(
-                    SourceState(
-                        name="paused",
-                        ok=note is None,
-                        age_ns=0 if note is None else None,
-                        period_ns=int(round(pace.period_s, 1) * 1e9),
-                        note=note,
-                    )
-                )
-                if note:
-                    self._changed()
+                    report.ill(pace.period_s, f"paused workers aren't known now: {error}")
+                else:
+                    report.well(pace.period_s)
                 await asyncio.sleep(pace.pause_after(time.monotonic() - began))
         finally:
             for task in self._placing.values():

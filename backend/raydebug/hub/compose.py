@@ -1,0 +1,80 @@
+"""A real cluster's parts: what brings its facts in, what makes the hub known there, who examines it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from raydebug import ray_compat
+from raydebug.api.facts import NodeFact
+from raydebug.api.health import HubEndpoint
+from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
+from raydebug.hub.model.cluster import Cluster
+from raydebug.hub.model.store import Store
+from raydebug.hub.sources.gcs import GcsSource, StatsSource
+from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.sources.paused import PausedSource
+from raydebug.hub.sources.refresh import Refresher
+from raydebug.hub.supervisor import FactSource
+
+
+class RealCluster:
+    """Owns the connections to one cluster. ``sources`` are to be run, then ``close``."""
+
+    def __init__(self, gcs_address: str, store: Store) -> None:
+        self._gcs: Final = ray_compat.Gcs(gcs_address)
+        self.cluster: Final = Cluster(store)
+        self._refresher: Final = Refresher(self.cluster)
+        self.helpers: Final = Helpers(
+            self._secret,
+            on_state=lambda _node: self._helpers_changed(),
+            on_titles=lambda _node, _changed, _gone: self._titles_changed(),
+        )
+        soon = self._refresher.soon
+        self.sources: Final[Sequence[FactSource]] = (
+            GcsSource(self._gcs, self.cluster, self._looked),
+            StatsSource(self._gcs, self.cluster, soon),
+            PausedSource(self._gcs, self.cluster, self.helpers, soon),
+        )
+
+    async def publish(self, endpoint: HubEndpoint) -> None:
+        """Make the hub known in the GCS KV."""
+        await self._gcs.kv_put(KV_HUB, msgspec.json.encode(endpoint), KV_NAMESPACE)
+
+    async def close(self) -> None:
+        await self.helpers.close()
+        await self._gcs.close()
+
+    async def _secret(self) -> str | None:
+        """The cluster secret; who comes first, hub or an agent, makes it."""
+        await self._gcs.kv_put(KV_SECRET, secrets.token_hex(32).encode(), KV_NAMESPACE, overwrite=False)
+        held = await self._gcs.kv_get(KV_SECRET, KV_NAMESPACE)
+        return held.decode() if held else None
+
+    async def _looked(self) -> None:
+        headers = ray_compat.ray_token_headers()
+        await self.helpers.sync(
+            HelperAddress(node.node_id, _agent_url(node), headers)
+            for node in self.cluster.facts.nodes
+            if node.alive and node.agent_port
+        )
+        for node_id, pids in self.cluster.pids_by_node().items():
+            await self.helpers.watch(node_id, pids)
+        self._helpers_changed()
+
+    def _helpers_changed(self) -> None:
+        for node in self.cluster.facts.nodes:
+            self.cluster.set_helper(node.node_id, *self.helpers.state(node.node_id))
+        self._titles_changed()
+
+    def _titles_changed(self) -> None:
+        self.cluster.set_titles(self.helpers.titles)
+        self._refresher.soon()
+
+
+def _agent_url(node: NodeFact) -> str:
+    host = f"[{node.ip}]" if ":" in node.ip else node.ip
+    return f"http://{host}:{node.agent_port}"
