@@ -5,10 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+import threading
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+
+_RESOLVER_S = 1.0
 
 
 def split_host(host: str) -> tuple[str, str] | None:
@@ -59,8 +62,12 @@ def origin_matches(origin: str, host: str) -> bool:
 
 
 def own_names() -> frozenset[str]:
-    """This machine's names. May ask the resolver: call it once, at start."""
-    names = {socket.gethostname(), socket.getfqdn()}
+    """This machine's names. Asks the resolver, for a second at most: call it once, at start."""
+    names = {socket.gethostname()}
+    asking = threading.Thread(target=lambda: names.add(socket.getfqdn()), daemon=True)
+    asking.start()
+    asking.join(_RESOLVER_S)
+    names = set(names)
     return frozenset(name.lower().rstrip(".") for name in names if name)
 
 
