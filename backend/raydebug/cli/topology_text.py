@@ -35,7 +35,7 @@ def _lines(topology: Topology, view: View) -> Iterator[Text]:
     yield from _node_lines(topology.nodes, topology.time_ns)
     for source in topology.sources:
         if not source.ok:
-            since = f", {age(source.age_ns)} old" if source.age_ns is not None else ""
+            since = f", {age(topology.time_ns - source.fresh_ns)} old" if source.fresh_ns is not None else ""
             yield row(Text("stale", style="bold yellow"), Text(f"{source.name}{since}"), data(source.note or ""))
     running = [job for job in topology.jobs if job.state == "running"]
     finished = sorted(

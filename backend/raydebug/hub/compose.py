@@ -12,7 +12,7 @@ from raydebug import ray_compat
 from raydebug.api.facts import NodeFact
 from raydebug.api.health import HubEndpoint
 from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
-from raydebug.api.topology import Node
+from raydebug.api.topology import Node, SourceState
 from raydebug.hub.app import Config
 from raydebug.hub.doctor.collect import Doctor, HelperFacts, dashboard_facts
 from raydebug.hub.model.cluster import Cluster
@@ -46,8 +46,10 @@ class RealCluster:
     def doctor(self, config: Config) -> Doctor:
         """What answers ``GET doctor``."""
         token_mode = ray_compat.token_mode()
+        store = self.cluster.store
         return Doctor(
-            nodes=lambda: [row for row in self.cluster.store.table("nodes").values() if isinstance(row, Node)],
+            nodes=lambda: [row for row in store.table("nodes").values() if isinstance(row, Node)],
+            sources=lambda: [row for row in store.table("sources").values() if isinstance(row, SourceState)],
             helper=self._helper_facts,
             cluster=lambda: self.cluster.facts,
             dashboard=lambda: dashboard_facts(config.dashboard_url, token_mode),

@@ -89,7 +89,7 @@ def topology(**changes: Any) -> Topology:
         "time_ns": NOW,
         "nodes": [node(1), node(2)],
         "jobs": [job()],
-        "sources": [SourceState(name="gcs", ok=True, age_ns=0, period_ns=1)],
+        "sources": [SourceState(name="gcs", ok=True, fresh_ns=NOW, period_ns=1)],
     }
     return Topology(**values | changes)
 

@@ -152,7 +152,7 @@ def test_what_is_wrong_with_nodes_and_sources_is_said() -> None:
             node(2, helper="missing", helper_note="raydebug isn't there"),
             node(3, alive=False, end_ns=ago(100), death_cause="preempted"),
         ],
-        sources=[SourceState(name="gcs", ok=False, age_ns=9_000_000_000, period_ns=1, note="no answer")],
+        sources=[SourceState(name="gcs", ok=False, fresh_ns=ago(9), period_ns=1, note="no answer")],
         jobs=[],
     )
     lines = ps(given)

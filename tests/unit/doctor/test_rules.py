@@ -9,6 +9,7 @@ import pytest
 
 from raydebug.api.doctor import Check
 from raydebug.api.names import PROTOCOL
+from raydebug.api.topology import SourceState
 from raydebug.hub.doctor.facts import (
     HERE,
     ClusterVersions,
@@ -288,6 +289,14 @@ def test_open_access() -> None:
     assert only(variables(at(RAYDEBUG_OPEN="1")), "open_access").level == "warning"
     assert "open_access" not in names(variables(at(RAYDEBUG_OPEN="0")))
     assert "open_access" not in names(variables(at(where="10.0.0.2", RAYDEBUG_OPEN="1")))
+
+
+def test_sources() -> None:
+    good = SourceState(name="gcs", ok=True, fresh_ns=1, period_ns=1)
+    assert only(check(Facts(sources=[good])), "source").level == "ok"
+    line = only(check(Facts(sources=[msgspec.structs.replace(good, ok=False, note="no answer")])), "source")
+    assert line.level == "warning"
+    assert "no answer" in line.message
 
 
 def test_session_dir() -> None:

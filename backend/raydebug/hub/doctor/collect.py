@@ -17,7 +17,7 @@ from raydebug.api.doctor import DoctorReport
 from raydebug.api.facts import ClusterFacts
 from raydebug.api.helper import Hello
 from raydebug.api.names import PROTOCOL
-from raydebug.api.topology import Node, NodeId
+from raydebug.api.topology import Node, NodeId, SourceState
 
 from .facts import HEAD, DashboardFacts, DiskFacts, EnvAt, Facts, ModuleFacts, NodeFacts, Versions, watched
 from .rules import check
@@ -42,6 +42,7 @@ class Doctor:
         cluster: Callable[[], ClusterFacts],
         dashboard: Callable[[], DashboardFacts | None],
         session_dir: str | None,
+        sources: Callable[[], Iterable[SourceState]] = lambda: (),
         module: Callable[[], ModuleFacts | None] = lambda: None,
         environ: Mapping[str, str] = os.environ,
         versions: Callable[[], Versions] | None = None,
@@ -55,6 +56,7 @@ class Doctor:
         self._cluster = cluster
         self._dashboard = dashboard
         self._session_dir = session_dir
+        self._sources = sources
         self._module = module
         self._environ = environ
         self._versions = versions or installed_versions
@@ -83,6 +85,7 @@ class Doctor:
             where=HEAD,
             versions=versions,
             nodes=[_node_facts(node, names[node.node_id], helpers[node.node_id]) for node in nodes],
+            sources=list(self._sources()),
             envs=envs,
             module=self._module(),
             dashboard=self._dashboard(),

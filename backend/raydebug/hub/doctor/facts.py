@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from raydebug.api.topology import HelperState
+from raydebug.api.topology import HelperState, SourceState
 
 HERE: Final = "here"
 """Where a check of the calling shell and its Python belongs."""
@@ -121,6 +121,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     versions: Versions | None = None
     cluster: ClusterVersions | None = None
     nodes: list[NodeFacts] = []
+    sources: list[SourceState] = []
     envs: list[EnvAt] = []
     module: ModuleFacts | None = None
     dashboard: DashboardFacts | None = None

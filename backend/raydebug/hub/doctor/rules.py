@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raydebug.api.doctor import Check, CheckLevel
 from raydebug.api.names import HELPER_SOCKET, MIN_DEBUGPY, MIN_RAY, PROTOCOL
+from raydebug.api.topology import SourceState
 
 from .facts import ClusterVersions, DashboardFacts, DiskFacts, Facts, ModuleFacts, NodeFacts, ReachFacts, Versions
 from .variables import check_variables
@@ -29,6 +30,7 @@ def check(facts: Facts) -> list[Check]:
             against = list(_from_here(facts.where, facts.versions, facts.cluster))
             own = [line for line in own if line.check != "ray_version"] + against if against else own
         checks += own
+    checks += [_source(facts.where, source) for source in facts.sources]
     for node in facts.nodes:
         checks += _node(node, facts.versions)
     checks += check_variables(facts.envs)
@@ -158,6 +160,18 @@ def _installed(where: str, versions: Versions) -> Iterator[Check]:
     yield _debugpy(where, debugpy)
     if versions.raydebug is not None:
         yield Check(check="raydebug_version", level="ok", where=where, message=f"raydebug {versions.raydebug}")
+
+
+def _source(where: str, source: SourceState) -> Check:
+    if source.ok:
+        return Check(check="source", level="ok", where=where, message=f"{source.name}: facts come in")
+    return Check(
+        check="source",
+        level="warning",
+        where=where,
+        message=f"{source.name}: what the page shows is old or missing" + (f" ({source.note})" if source.note else ""),
+        fix="is the head overloaded, or a node lost? See logs/raydebug-hub.log of the session on the head",
+    )
 
 
 def _debugpy(where: str, version: str | None) -> Check:
