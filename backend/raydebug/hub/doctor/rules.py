@@ -28,7 +28,7 @@ def check(facts: Facts) -> list[Check]:
         own = list(_installed(facts.where, facts.versions))
         if facts.cluster:
             against = list(_from_here(facts.where, facts.versions, facts.cluster))
-            own = [line for line in own if line.check != "ray_version"] + against if against else own
+            own = against + [line for line in own if line.check not in {other.check for other in against}]
         checks += own
     checks += [_source(facts.where, source) for source in facts.sources]
     for node in facts.nodes:
@@ -156,7 +156,8 @@ def _installed(where: str, versions: Versions) -> Iterator[Check]:
             fix=f'pip install "ray[default]>={least}" on all nodes, then restart Ray',
         )
     else:
-        yield Check(check="ray_version", level="ok", where=where, message=f"Ray {ray}, Python {versions.python}")
+        yield Check(check="ray_version", level="ok", where=where, message=f"Ray {ray}")
+    yield Check(check="python_version", level="ok", where=where, message=f"Python {versions.python}")
     yield _debugpy(where, debugpy)
     if versions.raydebug is not None:
         yield Check(check="raydebug_version", level="ok", where=where, message=f"raydebug {versions.raydebug}")
@@ -196,8 +197,9 @@ def _node(node: NodeFacts, head: Versions | None) -> Iterator[Check]:
     yield _helper(node, head)
     if node.versions is None:
         return
-    yield from _same_as_head(node, node.versions, head)
-    yield _debugpy(node.where, node.versions.debugpy)
+    installed = [*_same_as_head(node, node.versions, head), _debugpy(node.where, node.versions.debugpy)]
+    # The hub told of the head already; its helper may still have been started by another Python.
+    yield from (line for line in installed if not (node.is_head and head and line.level == "ok"))
     if node.ptrace is None:
         yield Check(
             check="ptrace",
@@ -218,7 +220,7 @@ def _node(node: NodeFacts, head: Versions | None) -> Iterator[Check]:
 
 
 def _helper(node: NodeFacts, head: Versions | None) -> Check:
-    note = f": {node.helper_note}" if node.helper_note else ""
+    note = f": {node.helper_note.rstrip('.')}" if node.helper_note else ""
     pin = f"raydebug=={head.raydebug}" if head and head.raydebug else "raydebug"
     if node.helper == "up":
         return Check(check="helper", level="ok", where=node.where, message="helper is up")
@@ -249,7 +251,7 @@ def _helper(node: NodeFacts, head: Versions | None) -> Check:
 
 def _same_as_head(node: NodeFacts, here: Versions, head: Versions | None) -> Iterator[Check]:
     if head is None:
-        yield from _installed(node.where, here)
+        yield from (line for line in _installed(node.where, here) if line.check != "debugpy_version")
         return
     yield _same_ray(node.where, here.ray, head.ray, "on that node, then restart its `ray start`")
     yield _same_python(node.where, here.python, head.python, "start Ray on that node from an environment with")
