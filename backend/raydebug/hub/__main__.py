@@ -74,7 +74,7 @@ async def serve(config: Config, *, watch_stdin: bool) -> None:
         loop.add_signal_handler(number, stop.set)
     store = Store()
     cluster = RealCluster(config.gcs_address, store)
-    hub = Hub(config, store, sources=cluster.sources, publisher=cluster)
+    hub = Hub(config, store, sources=cluster.sources, publisher=cluster, doctor=cluster.doctor(config).report)
     await hub.start()
     try:
         if watch_stdin:

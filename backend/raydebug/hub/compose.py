@@ -12,6 +12,9 @@ from raydebug import ray_compat
 from raydebug.api.facts import NodeFact
 from raydebug.api.health import HubEndpoint
 from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
+from raydebug.api.topology import Node, SourceState
+from raydebug.hub.app import Config
+from raydebug.hub.doctor.collect import Doctor, HelperFacts, dashboard_facts
 from raydebug.hub.model.cluster import Cluster
 from raydebug.hub.model.store import Store
 from raydebug.hub.sources.gcs import GcsSource, StatsSource
@@ -39,6 +42,23 @@ class RealCluster:
             StatsSource(self._gcs, self.cluster, soon),
             PausedSource(self._gcs, self.cluster, self.helpers, soon),
         )
+
+    def doctor(self, config: Config) -> Doctor:
+        """What answers ``GET doctor``."""
+        token_mode = ray_compat.token_mode()
+        store = self.cluster.store
+        return Doctor(
+            nodes=lambda: [row for row in store.table("nodes").values() if isinstance(row, Node)],
+            sources=lambda: [row for row in store.table("sources").values() if isinstance(row, SourceState)],
+            helper=self._helper_facts,
+            cluster=lambda: self.cluster.facts,
+            dashboard=lambda: dashboard_facts(config.dashboard_url, token_mode),
+            session_dir=str(config.session_dir),
+        )
+
+    def _helper_facts(self, node_id: str) -> HelperFacts | None:
+        hello = self.helpers.hello(node_id)
+        return HelperFacts(hello=hello) if hello is not None else None
 
     async def publish(self, endpoint: HubEndpoint) -> None:
         """Make the hub known in the GCS KV."""
