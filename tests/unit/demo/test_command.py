@@ -23,7 +23,7 @@ def test_point() -> None:
     "text", ["", "3", "3:", ":1", "a:1", "1:b", "1:-1", "-1:0", "1:2:3", "0:1", "1.5:0", "¹:0", " 1:0"]
 )
 def test_bad_point(text: str) -> None:
-    with pytest.raises(ValueError, match="STEP:RANK|count from 1"):
+    with pytest.raises(ValueError, match=r"STEP:RANK|count from 1"):
         Point.parse(text)
 
 
@@ -49,7 +49,7 @@ def test_bad_usage(argv: tuple[str, ...], told: str) -> None:
 def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(command, "_train", lambda options, address: seen.append((options, address)))
-    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     argv = "--steps 5 --ranks 3 --seed 7 --address h:1 --breakpoint 1:1 --breakpoint 2:0 --crash 5:2"
     assert run(*argv.split()).exit_code == 0
     points = frozenset({Point(1, 1), Point(2, 0)})
@@ -59,7 +59,7 @@ def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     result = run("--steps", "1")
     assert result.exit_code == 2
     assert "pip install torch==2.13.0" in result.output
