@@ -19,6 +19,9 @@ pytest.importorskip("torch", reason="torch isn't installed: pip install torch==2
 
 from ray.util.state import list_actors, list_placement_groups, list_tasks, list_workers
 
+# Limits are for a machine that others load as well; nothing waits longer than it has to.
+pytestmark = pytest.mark.timeout(600)
+
 STEP = re.compile(r"step (\d+)  reward (\d\.\d+)  kl (\d+\.\d+)  grad_norm (\d+\.\d+)  seconds (\d+\.\d+)")
 ENV = {"RANK", "WORLD_SIZE", "RAY_LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "WG_PREFIX", "WG_BACKEND"}
 
@@ -57,7 +60,7 @@ def updating(cluster: RayCluster) -> list[Any]:
 
 def test_three_steps_by_verls_names(cluster: RayCluster) -> None:
     process = demo(cluster, "--steps", "3", "--ranks", "3")
-    output = finish(process, 120)
+    output = finish(process, 280)
     assert process.returncode == 0, output
     assert f"open {cluster.url}/debug" in output.splitlines()[0]
     assert [int(match[1]) for match in STEP.finditer(output)] == [1, 2, 3], output
@@ -83,16 +86,17 @@ def test_three_steps_by_verls_names(cluster: RayCluster) -> None:
 
 def test_an_unreachable_cluster_and_bad_points_are_told(cluster: RayCluster) -> None:
     process = demo(cluster, "--address", "127.0.0.1:1", "--steps", "1")
-    assert "no Ray cluster at '127.0.0.1:1'" in finish(process, 60)
+    assert "no Ray cluster at '127.0.0.1:1'" in finish(process, 120)
     assert process.returncode == 3
 
 
 def test_reward_rises(cluster: RayCluster) -> None:
-    process = demo(cluster, "--steps", "80", "--seed", "1")
+    process = demo(cluster, "--steps", "60", "--seed", "1")
     output = finish(process, 280)
     assert process.returncode == 0, output
     rewards = [float(match[2]) for match in STEP.finditer(output)]
-    assert len(rewards) == 80
+    assert len(rewards) == 60
+    # Measured over seeds 0 to 2: 0.09 to 0.12 in steps 1 to 10, 0.57 to 0.70 in steps 51 to 60.
     first, last = statistics.mean(rewards[:10]), statistics.mean(rewards[-10:])
     assert last > first + 0.3, rewards
 
@@ -102,7 +106,7 @@ def test_a_rank_stops_where_asked_and_sigterm_ends_all(cluster: RayCluster, how:
     rank = {"--breakpoint": 1, "--crash": 0}[how]
     process = demo(cluster, how, f"1:{rank}")
     try:
-        stopped = wait_for("a paused worker", lambda: paused(cluster), timeout=120, period=0.5)
+        stopped = wait_for("a paused worker", lambda: paused(cluster), timeout=240, period=0.5)
         assert len(stopped) == 1
         alive = [actor for actor in ranks(cluster) if actor.state == "ALIVE"]
         (actor,) = [actor for actor in alive if actor.pid == stopped[0].pid]
@@ -110,15 +114,15 @@ def test_a_rank_stops_where_asked_and_sigterm_ends_all(cluster: RayCluster, how:
         assert (env["RANK"], env["WORLD_SIZE"]) == (str(rank), "2")
         assert (env.get("RAY_DEBUG_POST_MORTEM") == "1") == (how == "--crash")
         # The other rank waits in the all-reduce: both are in the update.
-        wait_for("both ranks in the update", lambda: len(updating(cluster)) == 2, timeout=60, period=0.5)
+        wait_for("both ranks in the update", lambda: len(updating(cluster)) == 2, timeout=120, period=0.5)
 
         process.send_signal(signal.SIGTERM)
-        output = finish(process, 60)
+        output = finish(process, 120)
         assert process.returncode == 0, output
         assert "stopped" in output
         assert not STEP.search(output)
         gone = [actor.pid for actor in alive]
-        wait_for("the end of all ranks", lambda: not any(map(psutil.pid_exists, gone)), timeout=60, period=0.2)
+        wait_for("the end of all ranks", lambda: not any(map(psutil.pid_exists, gone)), timeout=120, period=0.2)
     finally:
         process.kill()
         process.wait()

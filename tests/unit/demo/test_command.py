@@ -49,7 +49,7 @@ def test_bad_usage(argv: tuple[str, ...], told: str) -> None:
 def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(command, "_train", lambda options, address: seen.append((options, address)))
-    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     argv = "--steps 5 --ranks 3 --seed 7 --address h:1 --breakpoint 1:1 --breakpoint 2:0 --crash 5:2"
     assert run(*argv.split()).exit_code == 0
     points = frozenset({Point(1, 1), Point(2, 0)})
@@ -59,7 +59,7 @@ def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     result = run("--steps", "1")
     assert result.exit_code == 2
     assert "pip install torch==2.13.0" in result.output
