@@ -47,7 +47,7 @@ fingerprint() {
   local path
   (cd "$ROOT" && for path in "$@"; do
     [[ -e $path ]] || continue
-    find "$path" \( -name node_modules -o -name dist -o -name __pycache__ \) -prune -o -type f -print0
+    find "$path" \( -name node_modules -o -name dist -o -name __pycache__ -o -name '*.tsbuildinfo' \) -prune -o -type f -print0
   done | LC_ALL=C sort -z | xargs -0 -r sha256sum | sha256sum | cut -d' ' -f1)
 }
 
@@ -83,19 +83,27 @@ locked() {
   done <"$ROOT/$1"
 }
 
-# install_project DIR: raydebug itself, editable, and its page in that environment's Ray. The build hook builds the
-# front end.
+# build_front_end: into backend/raydebug/static. Quick when nothing changed.
+build_front_end() {
+  local stamp="$ROOT/frontend/node_modules/.raydebug-built" value
+  value="$(fingerprint frontend)"
+  if fresh "$stamp" "$value" && [[ -f $ROOT/backend/raydebug/static/index.html ]]; then return; fi
+  say "front end: build"
+  (cd "$ROOT/frontend" && npm run --silent build </dev/null)
+  printf '%s' "$value" >"$stamp"
+}
+
+# install_project DIR: raydebug itself, editable, and its page in that environment's Ray. The front end is built before,
+# so the build hook leaves it alone.
 install_project() {
   local dir="$1" stamp="$1/.raydebug-project" value
-  value="$(fingerprint pyproject.toml scripts/hatch_build.py backend/raydebug/plugin/ray_module.py) $(front_end)"
-  if fresh "$stamp" "$value" && [[ -f $ROOT/backend/raydebug/static/index.html ]]; then return; fi
-  say "$(basename "$dir"): raydebug itself, with its front end"
+  value="$(fingerprint pyproject.toml scripts/hatch_build.py backend/raydebug/plugin/ray_module.py)"
+  if fresh "$stamp" "$value"; then return; fi
+  say "$(basename "$dir"): raydebug itself"
   quiet_pip "$dir" --no-deps --no-build-isolation -e "$ROOT"
   "$dir/bin/raydebug" install-plugin </dev/null >/dev/null
   printf '%s' "$value" >"$stamp"
 }
-
-front_end() { fingerprint frontend; }
 
 quiet_pip() {
   local dir="$1"
