@@ -81,4 +81,4 @@ def site(site_id: str, *members: PausedThread) -> PausedSite:
 
 
 def source(name: str = "gcs", ok: bool = True) -> SourceState:
-    return SourceState(name=name, ok=ok, age_ns=0, period_ns=1)
+    return SourceState(name=name, ok=ok, fresh_ns=0, period_ns=1)
