@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import signal
 import statistics
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,7 +88,7 @@ def test_three_steps_by_verls_names(cluster: RayCluster) -> None:
     assert names == ["verl_group_1:0", "verl_group_1:0", "verl_group_3:0"]
 
 
-def test_an_unreachable_cluster_and_bad_points_are_told(cluster: RayCluster) -> None:
+def test_an_unreachable_cluster_is_told(cluster: RayCluster) -> None:
     process = demo(cluster, "--address", "127.0.0.1:1", "--steps", "1")
     assert "no Ray cluster at '127.0.0.1:1'" in finish(process, 120)
     assert process.returncode == 3
@@ -126,3 +130,35 @@ def test_a_rank_stops_where_asked_and_sigterm_ends_all(cluster: RayCluster, how:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.full  # takes Ray's default ports
+def test_a_head_of_its_own_ends_with_the_command() -> None:
+    temp_dir = tempfile.mkdtemp(prefix="rd-", dir="/tmp")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "raydebug.demo", "--address", "local"],
+        env={**os.environ, "RAY_TMPDIR": temp_dir},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    below: dict[int, psutil.Process] = {}
+    try:
+        assert process.stdout
+        for line in process.stdout:
+            below |= {child.pid: child for child in psutil.Process(process.pid).children(recursive=True)}
+            if STEP.match(line):
+                break
+        assert any("gcs_server" in child.name() for child in below.values())
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
+        output = finish(process, 120)
+        assert process.returncode == 0, output
+        assert "stopped" in output
+        wait_for("the end of Ray", lambda: not any(child.is_running() for child in below.values()), timeout=60)
+    finally:
+        process.kill()
+        for child in below.values():
+            if child.is_running():
+                child.kill()
+        shutil.rmtree(temp_dir, ignore_errors=True)

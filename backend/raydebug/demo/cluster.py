@@ -42,11 +42,12 @@ def joined(address: str | None, say: Callable[[str], None]) -> Iterator[str]:
         try:
             url = _connect("auto")
         except ConnectionError:
+            say("no running Ray cluster")
             wanted = "local"
     if url is not None:
         yield from _connected(url)
     elif wanted == "local":
-        say("no running Ray cluster: starting a head (it ends with this command)")
+        say("starting a Ray head; it ends with this command")
         with _head() as started:
             yield from _connected(_connect(started))
     else:

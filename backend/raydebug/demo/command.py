@@ -90,6 +90,7 @@ def _train(options: Options, address: str | None) -> None:
                 click.echo(f"step {point.step} will stop at a breakpoint on rank {point.rank} of actor_rollout")
             for point in sorted(options.crashes):
                 click.echo(f"step {point.step} will crash on rank {point.rank} of actor_rollout, held by post-mortem")
+            click.echo(f"starting {options.ranks} ranks of actor_rollout, one of ref, one of reward")
             for report in runner.start(options):
                 click.echo(
                     f"step {report.step}  reward {report.reward:.3f}  kl {report.kl:.4f}  "
