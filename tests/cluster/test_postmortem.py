@@ -91,7 +91,8 @@ def frozen_threads(pid: int) -> list[dict[str, Any]]:
     return [
         thread
         for thread in threads
-        if {"_post_mortem", "wait_for_client"} <= {frame["name"].rpartition(".")[2] for frame in thread["frames"]}
+        if {"_post_mortem", "block_until_configuration_done"}
+        <= {frame["name"].rpartition(".")[2] for frame in thread["frames"]}
     ]
 
 

@@ -139,6 +139,11 @@ done = threading.Event()
 printing = threading.Lock()
 
 
+def say(truth: dict[str, object]) -> None:
+    with printing:
+        print(json.dumps(truth), flush=True)
+
+
 def freeze(case: str, error: BaseException) -> None:
     frames = []
     tb: TracebackType | None = error.__traceback__
@@ -149,15 +154,14 @@ def freeze(case: str, error: BaseException) -> None:
         tb = tb.tb_next
     cls = type(error)
     module = "" if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}."
-    truth = {
+    truth: dict[str, object] = {
         "case": case,
         "thread_id": threading.get_ident(),
         "type_name": module + cls.__qualname__,
         "message": SHOWN.get(case) or str(error),
         "frames": frames,
     }
-    with printing:
-        print(json.dumps(truth), flush=True)
+    say(truth)
     done.wait()
 
 
@@ -211,7 +215,7 @@ def in_coroutine(case: str, body: Callable[[], None]) -> None:
 
 
 def idle() -> None:
-    print(json.dumps({"case": "idle", "thread_id": threading.get_ident()}), flush=True)
+    say({"case": "idle", "thread_id": threading.get_ident()})
     done.wait()
 
 
