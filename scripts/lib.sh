@@ -124,8 +124,8 @@ npm_ci() {
 # find_chromium: prints the path of a browser, or fails.
 find_chromium() {
   local name
-  if [[ -n ${RAYDEBUG_CHROMIUM:-} ]]; then
-    [[ -x $RAYDEBUG_CHROMIUM ]] && printf '%s\n' "$RAYDEBUG_CHROMIUM"
+  if [[ -n ${CHROMIUM_PATH:-} ]]; then
+    [[ -x $CHROMIUM_PATH ]] && printf '%s\n' "$CHROMIUM_PATH"
     return
   fi
   for name in chromium chromium-browser google-chrome google-chrome-stable; do
@@ -168,6 +168,9 @@ not_run() {
   printf '==> %s: NOT RUN: %s\n' "$1" "$2"
   printf '%s' "$2" >"$RAYDEBUG_RESULTS/$1.notrun"
 }
+
+# has_tests FOLDER
+has_tests() { [[ -n "$(find "$1" \( -name 'test_*.py' -o -name '*.spec.ts' \) -print -quit 2>/dev/null)" ]]; }
 
 # pytest_part NAME ARGUMENT...: pytest with a report for the summary.
 pytest_part() {
