@@ -85,9 +85,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Thread(msgspec.Struct, frozen=True, kw_only=True):
-    """``thread_id``: the operating system's (Linux tid), else None. ``frames``: innermost first."""
+    """``thread_id``: the operating system's (Linux tid), else None. ``ident``: Python's ``threading.get_ident()``.
+    ``frames``: innermost first."""
 
     thread_id: int | None
+    ident: int | None = None
     name: str | None
     active: bool
     frames: list[Frame]
@@ -102,5 +104,29 @@ class Stacks(msgspec.Struct, frozen=True, kw_only=True, tag="stacks"):
     error: str | None = None
 
 
-HubToHelper = Answer | Watch | Dump | Refused
-HelperToHub = Challenge | Hello | Titles | Stacks | Refused
+class ReadException(msgspec.Struct, frozen=True, kw_only=True, tag="read_exception"):
+    """Hub -> helper: the exception in which a thread of a process is frozen (post-mortem). ``ident``: the Thread's."""
+
+    id: int
+    pid: int
+    ident: int
+
+
+class FrozenException(msgspec.Struct, frozen=True, kw_only=True, tag="frozen_exception"):
+    """Helper -> hub: the answer to a ReadException, read from the process's memory without attaching.
+
+    ``type_name`` as a traceback prints it; ``frames``: outermost first; ``user_frame``: the innermost one of user code.
+    ``error`` says why there is nothing, and what to do.
+    """
+
+    id: int
+    pid: int
+    type_name: str | None = None
+    message: str | None = None
+    frames: list[Frame] = []
+    user_frame: Frame | None = None
+    error: str | None = None
+
+
+HubToHelper = Answer | Watch | Dump | ReadException | Refused
+HelperToHub = Challenge | Hello | Titles | Stacks | FrozenException | Refused

@@ -39,6 +39,7 @@ class PausedSite(msgspec.Struct, frozen=True, kw_only=True):
 
     ``site_id`` depends on the place alone and isn't changed by attaching. ``file``, ``line``, ``function`` are None
     with a reason in ``note`` where the place can't be read without attaching (no helper, no ptrace rights).
+    ``exception``: its type; ``message``: what one of its members says, None for who may not see error messages.
     ``since_ns``: the oldest of its members.
     """
 
@@ -48,6 +49,7 @@ class PausedSite(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
     function: str | None
     exception: str | None
+    message: str | None = None
     since_ns: int
     members: list[PausedThread]
     note: str | None = None

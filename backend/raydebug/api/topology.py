@@ -65,7 +65,8 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     without its role's prefix; None where nothing can say (threaded and async actors without a helper).
     ``since_ns``: since when it is in ``state``; of a running or waiting one, since when the method runs; None if
     unknown. ``methods_running``: how many run, None if unknown. ``armed``: None until the worker's client library is
-    known. ``state`` None: alive, and nothing can say what it does.
+    known. ``state`` None: alive, and nothing can say what it does. ``death_kind``: Ray's name for how it ended;
+    ``death_cause``: the message, None for who may not see error messages.
     """
 
     actor_id: ActorId
@@ -84,6 +85,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     since_ns: int | None
     restarts: int
     death_cause: str | None
+    death_kind: str | None = None
     armed: bool | None = None
     detached: bool = False
     namespace: str = ""

@@ -17,11 +17,22 @@ from websockets.asyncio.server import ServerConnection, unix_serve
 from websockets.exceptions import ConnectionClosed
 
 from raydebug import __version__
-from raydebug.api.helper import Answer, Challenge, Dump, Refused, Stacks, Titles, Watch
+from raydebug.api.helper import (
+    Answer,
+    Challenge,
+    Dump,
+    FrozenException,
+    ReadException,
+    Refused,
+    Stacks,
+    Titles,
+    Watch,
+)
 from raydebug.api.names import PROTOCOL, TAKEN_OVER
 from raydebug.api.proof import nonce, proof, same
 
 from .facts import Facts
+from .frozen import ExceptionReader
 from .stacks import Dumper
 from .titles import TitleSampler
 
@@ -36,7 +47,7 @@ QUEUED_DUMPS: Final = 4096
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_answer = msgspec.msgpack.Decoder(Answer).decode
-_decode = msgspec.msgpack.Decoder(Watch | Dump | Refused).decode
+_decode = msgspec.msgpack.Decoder(Watch | Dump | ReadException | Refused).decode
 
 
 class Helper:
@@ -46,6 +57,7 @@ class Helper:
         self._secret = secret
         self._sampler = TitleSampler()
         self._dumper = Dumper(self._sampler.__contains__)
+        self._exceptions = ExceptionReader(self._sampler.__contains__)
         self._hub: ServerConnection | None = None
         self._left_at: float | None = None
         self._dumps: set[asyncio.Task[None]] = set()
@@ -83,8 +95,8 @@ class Helper:
                 if isinstance(message, Watch):
                     await self._watch(hub, message.pids, fresh)
                     fresh = False
-                elif isinstance(message, Dump):
-                    self._start_dump(hub, message)
+                elif isinstance(message, Dump | ReadException):
+                    self._start(hub, message)
         except ConnectionClosed:
             pass
         except (msgspec.MsgspecError, TypeError) as error:
@@ -123,15 +135,16 @@ class Helper:
         if new or gone:
             await hub.send(_encode(Titles(changed=new, gone=gone)))
 
-    def _start_dump(self, hub: ServerConnection, ask: Dump) -> None:
+    def _start(self, hub: ServerConnection, ask: Dump | ReadException) -> None:
         if len(self._dumps) >= QUEUED_DUMPS:
-            log.warning("too many dumps are waiting, one for process %d is dropped", ask.pid)
+            log.warning("too many questions are waiting, one about process %d is dropped", ask.pid)
             return
 
-        async def deliver(stacks: Stacks) -> None:
-            await self._send(hub, _encode(stacks))
+        async def deliver(answer: Stacks | FrozenException) -> None:
+            await self._send(hub, _encode(answer))
 
-        task = asyncio.ensure_future(self._dumper.dump(ask, deliver))
+        work = self._dumper.dump(ask, deliver) if isinstance(ask, Dump) else self._exceptions.read(ask, deliver)
+        task = asyncio.ensure_future(work)
         self._dumps.add(task)
         task.add_done_callback(self._dumps.discard)
 

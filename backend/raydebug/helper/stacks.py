@@ -49,6 +49,7 @@ class _Thread(msgspec.Struct):
     frames: list[_Frame]
     active: bool = False
     thread_name: str | None = None
+    thread_id: int | None = None
     os_thread_id: int | None = None
 
 
@@ -60,6 +61,7 @@ def parse_dump(output: bytes, with_locals: bool) -> list[Thread]:
     return [
         Thread(
             thread_id=t.os_thread_id,
+            ident=t.thread_id,
             name=t.thread_name,
             active=t.active,
             frames=[
@@ -185,7 +187,7 @@ async def run_capped(argv: list[str], timeout: float, limit: int) -> tuple[int |
             timeout,
         )
     except asyncio.TimeoutError:
-        return None, b"", f"py-spy took over {timeout:g} s. The node may be overloaded; try again."
+        return None, b"", f"{os.path.basename(argv[0])} took over {timeout:g} s. The node may be overloaded; try again."
     finally:
         if child.returncode is None:
             kill()
@@ -194,7 +196,7 @@ async def run_capped(argv: list[str], timeout: float, limit: int) -> tuple[int |
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(asyncio.gather(*ignore, child.wait()), 5)
     if too_much:
-        return None, b"", f"The stacks are over {limit >> 20} MB; ask without local variables."
+        return None, b"", f"The answer is over {limit / (1 << 20):g} MB."
     return code, output, complaint.decode("utf-8", "replace")
 
 

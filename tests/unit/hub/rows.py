@@ -44,7 +44,7 @@ def actor(
         task_name=task,
         since_ns=1,
         restarts=0,
-        death_cause=None,
+        death_cause="it said a secret",
     )
 
 
@@ -74,7 +74,8 @@ def site(site_id: str, *members: PausedThread) -> PausedSite:
         file="train.py",
         line=1,
         function="f",
-        exception=None,
+        exception="ValueError",
+        message="it said a secret",
         since_ns=min(member.since_ns for member in members),
         members=list(members),
     )

@@ -41,6 +41,14 @@ async def test_paused_oldest_first(served: Served) -> None:
     assert [(site.site_id, site.since_ns) for site in sites] == [("s1", 3), ("s2", 5)]
 
 
+@pytest.mark.parametrize("path", ["topology", "paused"])
+async def test_only_viewers_read_error_messages(served: Served, path: str) -> None:
+    async with served.get(f"{API}/{path}") as answer:
+        assert "secret" not in await answer.text()
+    async with served.get(f"{API}/{path}", **{"X-Raydebug-Token": served.token}) as answer:
+        assert "it said a secret" in await answer.text()
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "says"),
     [

@@ -18,7 +18,7 @@ from raydebug.api.names import ROUTE_HEADER
 from raydebug.api.stream import Hello, Patch, Ping, Pong, Subscribe, Topic, Unsubscribe
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.model.store import TOPIC_TABLES, Store, Table
-from raydebug.hub.model.views import visible
+from raydebug.hub.model.views import ALL, Sight, visible
 from raydebug.hub.stream import frames
 from raydebug.hub.stream.publisher import Publisher
 from tests.unit.hub import rows
@@ -50,8 +50,8 @@ def apply(tables: Tables, patch: Patch) -> None:
             table.update({getattr(row, KEYS[name]): row for row in change.set})
 
 
-def shown(store: Store, topic: Topic, jobs: frozenset[str] | None = None) -> Mapping[str, Table]:
-    return {name: visible(name, table, jobs) for name, table in store.topic_tables(topic).items()}
+def shown(store: Store, topic: Topic, sight: Sight = ALL) -> Mapping[str, Table]:
+    return {name: visible(name, table, sight) for name, table in store.topic_tables(topic).items()}
 
 
 async def test_full_patch_then_changes(served: Served) -> None:
@@ -63,7 +63,8 @@ async def test_full_patch_then_changes(served: Served) -> None:
         tables: Tables = {}
         apply(tables, patch)
         assert patch.full
-        assert tables == shown(served.store, "topology")
+        unread = Sight(messages=False)
+        assert tables == shown(served.store, "topology", unread)
         actors = dict(served.store.table("actors"))
         del actors["b0"]
         actors["a0"] = rows.actor("a0", group_id="g1", rank=0, task="update")
@@ -74,7 +75,7 @@ async def test_full_patch_then_changes(served: Served) -> None:
         assert (len(patch.tables.actors.set), patch.tables.actors.drop) == (1, ["b0"])
         assert patch.tables.nodes is None
         apply(tables, patch)
-        assert tables == shown(served.store, "topology")
+        assert tables == shown(served.store, "topology", unread)
         await live.say(Unsubscribe(topic="topology"))
         await live.say(Ping(t=3.0))
         assert await live.hear() == Pong(t=3.0)
@@ -100,7 +101,7 @@ async def test_a_grant_for_one_job_shows_that_job(served: Served) -> None:
         for topic, patch in patches.items():
             tables: Tables = {}
             apply(tables, patch)
-            assert tables == shown(served.store, topic, frozenset({only}))
+            assert tables == shown(served.store, topic, Sight(frozenset({only})))
         assert rows.JOBS[0] not in str(patches)
         assert [await other.patch(), await other.patch()]
         # a change in the other job says nothing to the limited viewer
@@ -277,8 +278,8 @@ class _Viewer:
 
     deflate = False
 
-    def __init__(self, jobs: frozenset[str] | None) -> None:
-        self.jobs = jobs
+    def __init__(self, sight: Sight) -> None:
+        self.sight = sight
         self.drained = True
         self.tables: Tables = {}
 
@@ -313,7 +314,7 @@ def test_patches_always_lead_to_the_same_tables(acts: list[tuple[str, Any]]) -> 
     async def play() -> None:
         store = Store()
         publisher = Publisher(store)
-        viewers = [_Viewer(None), _Viewer(None), _Viewer(frozenset({rows.JOBS[0]}))]
+        viewers = [_Viewer(ALL), _Viewer(Sight(messages=False)), _Viewer(Sight(frozenset({rows.JOBS[0]})))]
         topics: tuple[Topic, ...] = tuple(TOPIC_TABLES)
         for viewer in viewers:
             for topic in topics:
@@ -340,7 +341,7 @@ def test_patches_always_lead_to_the_same_tables(acts: list[tuple[str, Any]]) -> 
         await publisher.publish()
         for viewer in viewers:
             for topic in topics:
-                want = shown(store, topic, viewer.jobs)
+                want = shown(store, topic, viewer.sight)
                 assert {name: viewer.tables[name] for name in want} == want
 
     asyncio.run(play())

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from raydebug.api.access import Role
+from raydebug.hub.access.rules import LEAST, at_least
 
 How = Literal["none", "ray_token", "token", "grant", "open"]
 
@@ -26,6 +27,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     token_print: str | None = None
     expires_ns: int | None = None
     shell_only: bool = False
+
+    @property
+    def reads_messages(self) -> bool:
+        """Whether error messages are shown to this caller."""
+        return at_least(self.role, LEAST["error_messages"])
 
     @property
     def label(self) -> str:

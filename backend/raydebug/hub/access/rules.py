@@ -15,7 +15,18 @@ from raydebug.api.stream import Topic
 from raydebug.hub.access.errors import AccessError, forbidden
 
 Action = Literal[
-    "shell", "health", "whoami", "openapi", "metrics", "topology", "paused", "doctor", "stream", "grants", "unknown"
+    "shell",
+    "health",
+    "whoami",
+    "openapi",
+    "metrics",
+    "topology",
+    "paused",
+    "error_messages",
+    "doctor",
+    "stream",
+    "grants",
+    "unknown",
 ]
 
 LEAST: Final[dict[Action, Role]] = {
@@ -26,6 +37,7 @@ LEAST: Final[dict[Action, Role]] = {
     "metrics": "anonymous",
     "topology": "anonymous",
     "paused": "anonymous",
+    "error_messages": "viewer",  # what exceptions say, wherever it stands: user code puts anything there
     "doctor": "viewer",
     "stream": "anonymous",
     "grants": "debugger",

@@ -57,25 +57,29 @@ async def whoami(call: Call) -> Answer:
     return Whoami(role=call.caller.role, how=call.caller.how, name=call.caller.name)
 
 
+def _sight(call: Call) -> views.Sight:
+    return views.Sight(call.caller.jobs, call.caller.reads_messages)
+
+
 async def topology(call: Call) -> Answer:
-    jobs = call.caller.jobs
+    sight = _sight(call)
     store = call.services.store
     wanted = call.params.get("job")
     if wanted is not None:
-        if wanted not in store.table("jobs") or (jobs is not None and wanted not in jobs):
+        if wanted not in store.table("jobs") or (sight.jobs is not None and wanted not in sight.jobs):
             raise ProblemError(404, "unknown_job", f"There is no job {wanted[:100]!r}.", "GET topology lists the jobs.")
-        jobs = frozenset({wanted})
+        sight = sight._replace(jobs=frozenset({wanted}))
     tables, now = store.topic_tables("topology"), call.services.now_ns()
     answer: Topology
     if len(tables["actors"]) < _MANY_ROWS:
-        answer = views.topology(tables, now, jobs)
+        answer = views.topology(tables, now, sight)
     else:
-        answer = await asyncio.to_thread(views.topology, tables, now, jobs)
+        answer = await asyncio.to_thread(views.topology, tables, now, sight)
     return answer
 
 
 async def paused(call: Call) -> Answer:
-    return views.paused(call.services.store.topic_tables("paused"), call.services.now_ns(), call.caller.jobs)
+    return views.paused(call.services.store.topic_tables("paused"), call.services.now_ns(), _sight(call))
 
 
 async def doctor(call: Call) -> Answer:

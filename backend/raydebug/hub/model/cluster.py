@@ -184,6 +184,7 @@ class Cluster:
             since_ns=now.since_ns,
             restarts=fact.restarts,
             death_cause=fact.death_cause,
+            death_kind=fact.death_kind,
             detached=fact.detached,
             namespace=fact.namespace,
             parent_task=self._lineage.made_by_task(fact),

@@ -15,14 +15,16 @@ _RAY_DEBUGGER_FILES = ("ray/util/debugpy.py", "ray/util/rpdb.py", "ray/util/pdb.
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one thread is paused. ``thread_ident``: py-spy's pthread id, for reading a frozen exception."""
+    """Where one thread is paused. ``ident``: Python's own id of the thread; ``message``: the exception's."""
 
     kind: SiteKind
     file: str | None = None
     line: int | None = None
     function: str | None = None
     exception: str | None = None
+    message: str | None = None
     thread_id: int | None = None
+    ident: int | None = None
     thread_name: str | None = None
     note: str | None = None
 
@@ -57,11 +59,13 @@ def _place(thread: Thread) -> Place | None:
                 line=frame.line or None,
                 function=frame.function,
                 thread_id=thread.thread_id,
+                ident=thread.ident,
                 thread_name=thread.name,
             )
-    if post_mortem:
-        return Place(kind="exception", thread_id=thread.thread_id, thread_name=thread.name)
-    return Place(kind="breakpoint", thread_id=thread.thread_id, thread_name=thread.name) if inside else None
+    if not inside and not post_mortem:
+        return None
+    kind: SiteKind = "exception" if post_mortem else "breakpoint"
+    return Place(kind=kind, thread_id=thread.thread_id, ident=thread.ident, thread_name=thread.name)
 
 
 def site_id(place: Place, job_id: str | None) -> str:
@@ -88,6 +92,7 @@ def make_sites(paused: Sequence[tuple[Place, PausedThread]]) -> dict[str, Paused
                 line=place.line,
                 function=place.function,
                 exception=place.exception,
+                message=place.message,
                 since_ns=min(member.since_ns for member in members),
                 members=members,
                 note=next((place.note for place, _ in found if place.note), None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -14,14 +14,38 @@ from raydebug.hub.model.store import Store, Table
 Jobs = frozenset[str] | None
 """The jobs a caller may see; None: all."""
 
+
+class Sight(NamedTuple):
+    """What a caller sees of the tables. ``messages``: what exceptions say, too."""
+
+    jobs: Jobs = None
+    messages: bool = True
+
+
+ALL: Final = Sight()
+
+_MESSAGES: Final = {"actors": "death_cause", "paused": "message"}
+"""Where user code's error messages stand."""
+
 _OF_JOBS: Final = frozenset({"jobs", "groups", "actors", "paused"})
 """Tables whose rows belong to jobs. Nodes and sources are everybody's."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def visible(name: str, table: Table, jobs: Jobs) -> Table:
-    """The rows of table ``name`` that belong to ``jobs``; the same object where nothing is hidden."""
+def visible(name: str, table: Table, sight: Sight = ALL) -> Table:
+    """The rows of table ``name`` as ``sight`` shows them; the same object where nothing is hidden."""
+    table = _of_jobs(name, table, sight.jobs)
+    column = None if sight.messages else _MESSAGES.get(name)
+    if column is None:
+        return table
+    return {
+        key: row if getattr(row, column) is None else msgspec.structs.replace(row, **{column: None})
+        for key, row in table.items()
+    }
+
+
+def _of_jobs(name: str, table: Table, jobs: Jobs) -> Table:
     if jobs is None or name not in _OF_JOBS:
         return table
     if name == "paused":
@@ -39,8 +63,8 @@ def _site_of(site: PausedSite, jobs: frozenset[str]) -> PausedSite | None:
     return msgspec.structs.replace(site, members=members, since_ns=min(member.since_ns for member in members))
 
 
-def _rows(tables: Mapping[str, Table], name: str, kind: type[S], jobs: Jobs) -> list[S]:
-    return cast("list[S]", list(visible(name, tables[name], jobs).values()))
+def _rows(tables: Mapping[str, Table], name: str, kind: type[S], sight: Sight) -> list[S]:
+    return cast("list[S]", list(visible(name, tables[name], sight).values()))
 
 
 def _fields(row: msgspec.Struct) -> dict[str, Any]:
@@ -51,13 +75,13 @@ def _by_rank(actor: Actor) -> tuple[bool, int, str]:
     return actor.rank is None, actor.rank or 0, actor.actor_id
 
 
-def topology(tables: Mapping[str, Table], now_ns: int, jobs: Jobs = None) -> Topology:
+def topology(tables: Mapping[str, Table], now_ns: int, sight: Sight = ALL) -> Topology:
     """The tables of topic ``topology``, nested: job, its groups and their members by rank, the other actors."""
-    groups = _rows(tables, "groups", Group, jobs)
+    groups = _rows(tables, "groups", Group, sight)
     known = {group.group_id for group in groups}
     members: dict[str, list[Actor]] = {}
     alone: dict[str, list[Actor]] = {}
-    for actor in _rows(tables, "actors", Actor, jobs):
+    for actor in _rows(tables, "actors", Actor, sight):
         if actor.group_id is not None and actor.group_id in known:
             members.setdefault(actor.group_id, []).append(actor)
         else:
@@ -68,18 +92,18 @@ def topology(tables: Mapping[str, Table], now_ns: int, jobs: Jobs = None) -> Top
         views.setdefault(group.job_id, []).append(GroupView(**_fields(group), members=ranks))
     return Topology(
         time_ns=now_ns,
-        nodes=_rows(tables, "nodes", Node, jobs),
+        nodes=_rows(tables, "nodes", Node, sight),
         jobs=[
             JobView(**_fields(job), groups=views.get(job.job_id, []), actors=alone.get(job.job_id, []))
-            for job in _rows(tables, "jobs", Job, jobs)
+            for job in _rows(tables, "jobs", Job, sight)
         ],
-        sources=_rows(tables, "sources", SourceState, jobs),
+        sources=_rows(tables, "sources", SourceState, sight),
     )
 
 
-def paused(tables: Mapping[str, Table], now_ns: int, jobs: Jobs = None) -> Paused:
+def paused(tables: Mapping[str, Table], now_ns: int, sight: Sight = ALL) -> Paused:
     """The paused sites, the one that waits longest first."""
-    sites = _rows(tables, "paused", PausedSite, jobs)
+    sites = _rows(tables, "paused", PausedSite, sight)
     return Paused(time_ns=now_ns, sites=sorted(sites, key=lambda site: (site.since_ns, site.site_id)))
 
 

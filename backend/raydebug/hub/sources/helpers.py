@@ -18,7 +18,20 @@ import aiohttp
 import msgspec
 
 from raydebug import __version__
-from raydebug.api.helper import Answer, Challenge, Dump, Hello, HelperToHub, Refused, Stacks, Title, Titles, Watch
+from raydebug.api.helper import (
+    Answer,
+    Challenge,
+    Dump,
+    FrozenException,
+    Hello,
+    HelperToHub,
+    ReadException,
+    Refused,
+    Stacks,
+    Title,
+    Titles,
+    Watch,
+)
 from raydebug.api.names import AGENT_HELPER_PATH, PROTOCOL, TAKEN_OVER
 from raydebug.api.proof import nonce, proof, same
 from raydebug.api.topology import HelperState, NodeId
@@ -27,7 +40,7 @@ log = logging.getLogger(__name__)
 
 SPOKEN = (PROTOCOL, PROTOCOL - 1)
 HANDSHAKE_S = 15.0
-DUMP_TIMEOUT_S = 60.0
+ANSWER_TIMEOUT_S = 60.0
 """A helper makes two at a time; a whole node of paused workers waits in its queue."""
 RETRY_S = (0.1, 0.3, 1.0, 2.0, 5.0)
 RETRY_REFUSED_S = 30.0
@@ -45,6 +58,15 @@ class HelperAddress:
     node_id: NodeId
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Question = Dump | ReadException
+Answered = Stacks | FrozenException | str
+"""A helper's answer, or why there is none."""
+
+
+def _why(answer: Answered) -> str:
+    return answer if isinstance(answer, str) else "The helper answered another question than this one."
 
 
 class _Unreachable(Exception):  # noqa: N818
@@ -142,11 +164,23 @@ class Helpers:
 
     async def dump(self, node_id: NodeId, pid: int, locals: bool = False) -> Stacks:  # noqa: A002
         """Stacks of a watched process. Never raises for what a node does: ``error`` says why there are none."""
+        answer = await self._ask(node_id, lambda number: Dump(id=number, pid=pid, locals=locals))
+        return answer if isinstance(answer, Stacks) else Stacks(id=0, pid=pid, threads=[], error=_why(answer))
+
+    async def read_exception(self, node_id: NodeId, pid: int, ident: int) -> FrozenException:
+        """The exception in which a thread is frozen. Never raises for what a node does, as with ``dump``."""
+        answer = await self._ask(node_id, lambda number: ReadException(id=number, pid=pid, ident=ident))
+        return answer if isinstance(answer, FrozenException) else FrozenException(id=0, pid=pid, error=_why(answer))
+
+    async def _ask(
+        self, node_id: NodeId, make: Callable[[int], Dump | ReadException]
+    ) -> Stacks | FrozenException | str:
+        """The helper's answer, or why there is none."""
         link = self._links.get(node_id)
         if link is None or link.state != "up":
             _, note = self.state(node_id)
-            return Stacks(id=0, pid=pid, threads=[], error=note or "The node's helper isn't up.")
-        return await link.dump(pid, locals)
+            return note or "The node's helper isn't up."
+        return await link.ask(make)
 
     async def close(self) -> None:
         links, self._links = list(self._links.values()), {}
@@ -168,7 +202,7 @@ class _Link:
         self.hello: Hello | None = None
         self._ws: aiohttp.ClientWebSocketResponse | None = None
         self._ids = itertools.count(1)
-        self._dumps: dict[int, asyncio.Future[Stacks]] = {}
+        self._asked: dict[int, asyncio.Future[Answered]] = {}
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
@@ -184,20 +218,19 @@ class _Link:
                 del self.owner.titles[self.address.node_id, pid]
             await self._send(Watch(pids=sorted(pids)))
 
-    async def dump(self, pid: int, with_locals: bool) -> Stacks:
+    async def ask(self, make: Callable[[int], Question]) -> Answered:
         number = next(self._ids)
-        answer: asyncio.Future[Stacks] = asyncio.get_running_loop().create_future()
-        self._dumps[number] = answer
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
         try:
-            await self._send(Dump(id=number, pid=pid, locals=with_locals))
-            return await asyncio.wait_for(answer, DUMP_TIMEOUT_S)
+            await self._send(make(number))
+            return await asyncio.wait_for(answer, ANSWER_TIMEOUT_S)
         except asyncio.TimeoutError:
-            error = f"The helper gave no stacks in {DUMP_TIMEOUT_S:g} s; the node may be overloaded."
-            return Stacks(id=number, pid=pid, threads=[], error=error)
+            return f"The helper gave no answer in {ANSWER_TIMEOUT_S:g} s; the node may be overloaded."
         finally:
-            self._dumps.pop(number, None)
+            self._asked.pop(number, None)
 
-    async def _send(self, message: Watch | Dump) -> None:
+    async def _send(self, message: Watch | Question) -> None:
         if self._ws is not None:
             with contextlib.suppress(ConnectionError):
                 await self._ws.send_bytes(_encode(message))
@@ -310,8 +343,8 @@ class _Link:
             for pid in message.gone:
                 self.owner.titles.pop((node_id, pid), None)
             self.owner.on_titles(node_id, message.changed, message.gone)
-        elif isinstance(message, Stacks):
-            answer = self._dumps.get(message.id)
+        elif isinstance(message, Stacks | FrozenException):
+            answer = self._asked.get(message.id)
             if answer is not None and not answer.done():
                 answer.set_result(message)
 
@@ -329,7 +362,6 @@ class _Link:
             del self.owner.titles[node_id, pid]
         if lost:
             self.owner.on_titles(node_id, [], lost)
-        for number, answer in self._dumps.items():
+        for answer in self._asked.values():
             if not answer.done():
-                error = "The connection to the helper ended before it answered."
-                answer.set_result(Stacks(id=number, pid=0, threads=[], error=error))
+                answer.set_result("The connection to the helper ended before it answered.")

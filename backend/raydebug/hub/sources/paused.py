@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import msgspec
 
 from raydebug.api.facts import LegacySessionFact, PausedWorkerFact
-from raydebug.api.helper import Stacks
+from raydebug.api.helper import FrozenException, Stacks
 from raydebug.hub.model.cluster import Cluster, PausedPlaces
 from raydebug.hub.model.sites import Place, paused_places
 from raydebug.hub.model.store import Store
@@ -24,9 +24,10 @@ _TRIES: Final = 8
 
 
 class Stacker(Protocol):
-    """Whoever can bring the stacks of a node's process; ``Stacks.error`` says why there are none."""
+    """Whoever can look into a node's process from outside; an answer's ``error`` says why there is nothing in it."""
 
     async def dump(self, node_id: str, pid: int) -> Stacks: ...
+    async def read_exception(self, node_id: str, pid: int, ident: int) -> FrozenException: ...
 
 
 class PausedSource:
@@ -91,7 +92,7 @@ class PausedSource:
         for attempt in range(_TRIES):
             stacks = await self._stacker.dump(worker.node_id, worker.pid)
             error = stacks.error
-            found = paused_places(stacks.threads)
+            found = [await self._with_exception(worker, place) for place in paused_places(stacks.threads)]
             if len(found) > len(best):
                 best = found
                 self._now[worker.worker_id] = PausedPlaces(
@@ -104,6 +105,23 @@ class PausedSource:
         note = error or "its stack didn't show where it is paused"
         self._now[worker.worker_id] = PausedPlaces(worker=worker, places=_filled(worker, best, note), since_ns=since_ns)
         self._publish()
+
+    async def _with_exception(self, worker: PausedWorkerFact, place: Place) -> Place:
+        """The place of an exception lies in its traceback, not on the stack."""
+        if place.kind != "exception" or place.ident is None:
+            return place
+        frozen = await self._stacker.read_exception(worker.node_id, worker.pid, place.ident)
+        if frozen.type_name is None:
+            return msgspec.structs.replace(place, note=frozen.error)
+        at = frozen.user_frame
+        return msgspec.structs.replace(
+            place,
+            exception=frozen.type_name,
+            message=frozen.message,
+            file=at.file if at else None,
+            line=at.line if at else None,
+            function=at.function if at else None,
+        )
 
     def _publish(self) -> None:
         paused = dict(self._now)

@@ -32,7 +32,7 @@ from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
 from raydebug.hub.access.rules import MESSAGES, TOPICS
-from raydebug.hub.model.views import Jobs
+from raydebug.hub.model.views import Sight
 from raydebug.hub.stream.frames import Frame, frame
 from raydebug.hub.stream.publisher import Publisher
 
@@ -86,8 +86,8 @@ class Connection:
     # As the publisher sees it ------------------------------------------------------------------------------------
 
     @property
-    def jobs(self) -> Jobs:
-        return self.caller.jobs
+    def sight(self) -> Sight:
+        return Sight(self.caller.jobs, self.caller.reads_messages)
 
     def ready(self) -> bool:
         return not self._transport.is_closing() and self._transport.get_write_buffer_size() <= _DRAINED

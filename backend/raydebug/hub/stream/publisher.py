@@ -1,6 +1,6 @@
 """Patches for everybody who watches.
 
-Several times a second, for each topic that changed: one patch, encoded once for each set of jobs that viewers are
+Several times a second, for each topic that changed: one patch, encoded once for each sight that viewers are
 limited to, written to all who are up to date. A viewer whose socket hasn't drained is passed over, and later gets one
 full patch; nothing is ever queued for it, so it costs the others nothing and memory is bounded.
 """
@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from raydebug.api.stream import Patch, Topic
 from raydebug.hub.model.store import Store, Table, diff
-from raydebug.hub.model.views import Jobs, visible
+from raydebug.hub.model.views import Sight, visible
 from raydebug.hub.stream.frames import Frame, frame_for_many
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class Viewer(Protocol):
     """A connection, as the publisher sees it. It compares by identity."""
 
     @property
-    def jobs(self) -> Jobs: ...
+    def sight(self) -> Sight: ...
     @property
     def deflate(self) -> bool: ...
     def ready(self) -> bool:
@@ -51,10 +51,10 @@ class _Watch:
 
 @dataclass(eq=False)
 class _Channel:
-    """What all viewers with the same jobs see of a topic."""
+    """What all viewers with the same sight see of a topic."""
 
     topic: Topic
-    jobs: Jobs
+    sight: Sight
     watches: dict[Viewer, _Watch] = field(default_factory=dict)
     version: int = -1
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class _Channel:
         for name, table in tables.items():
             before = self.seen.get(name)
             if before is None or before[0] is not table:
-                self.seen[name] = (table, visible(name, table, self.jobs))
+                self.seen[name] = (table, visible(name, table, self.sight))
         return {name: self.seen[name][1] for name in tables}
 
 
@@ -87,20 +87,20 @@ class Publisher:
         self._store = store
         self._period_s = period_s
         self._now_ns = now_ns
-        self._channels: dict[tuple[Topic, Jobs], _Channel] = {}
+        self._channels: dict[tuple[Topic, Sight], _Channel] = {}
         self._wake = asyncio.Event()
         self.counts = Counts()
         store.on_change(lambda topic: self._wake.set())
 
     def subscribe(self, viewer: Viewer, topic: Topic) -> None:
         """From now on ``viewer`` gets the topic, a full patch first (again, if it was subscribed before)."""
-        key = (topic, viewer.jobs)
-        channel = self._channels.setdefault(key, _Channel(topic, viewer.jobs))
+        key = (topic, viewer.sight)
+        channel = self._channels.setdefault(key, _Channel(topic, viewer.sight))
         channel.watches[viewer] = _Watch(viewer)
         self._wake.set()
 
     def unsubscribe(self, viewer: Viewer, topic: Topic) -> None:
-        key = (topic, viewer.jobs)
+        key = (topic, viewer.sight)
         channel = self._channels.get(key)
         if channel is not None:
             channel.watches.pop(viewer, None)
@@ -108,9 +108,9 @@ class Publisher:
                 del self._channels[key]
 
     def forget(self, viewer: Viewer) -> None:
-        """The viewer is gone, or about to have other jobs."""
-        for topic, jobs in list(self._channels):
-            if jobs == viewer.jobs:
+        """The viewer is gone, or about to see other things."""
+        for topic, sight in list(self._channels):
+            if sight == viewer.sight:
                 self.unsubscribe(viewer, topic)
 
     async def run(self) -> None:
