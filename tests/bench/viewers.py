@@ -71,8 +71,8 @@ async def viewer(session: aiohttp.ClientSession, lateness: list[float], until: f
             if got.type is not aiohttp.WSMsgType.BINARY:
                 break
             received += len(got.data)
-            if len(lateness) < 200_000 and isinstance(patch := _decoder.decode(got.data), Patch):
-                lateness.append(time.time() - patch.time_ns / 1e9)
+            if len(lateness) < 200_000 and isinstance(heard := _decoder.decode(got.data), Patch):
+                lateness.append(time.time() - heard.time_ns / 1e9)
     return received
 
 

@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 ENDPOINT_FILE: Final = "hub.json"
 """In ``<session_dir>/raydebug/``: the endpoint, for the CLI on the head."""
 _PUBLISH_AGAIN_S: Final = 5.0
+_CLEANUP_S: Final = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +135,8 @@ class Hub:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for runner in self._runners:
-            await runner.cleanup()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(runner.cleanup(), _CLEANUP_S)
         if self.config.socket is not None and self._inode is not None:
             remove_own(self.config.socket, self._inode)
 
@@ -164,7 +166,7 @@ class Hub:
 
     async def _runner(self, *, trusted: bool) -> web.AppRunner:
         app = server.build(self._services, trusted=trusted)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         self._runners.append(runner)
         return runner

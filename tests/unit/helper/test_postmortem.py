@@ -195,7 +195,7 @@ def test_any_line_table_ends(table: bytes, first: int, lasti: int) -> None:
 
 def test_the_user_frame() -> None:
     lib = os.path.dirname(os.__file__)
-    user, torch = Frame("train", "/home/me/train.py", 3), Frame("mm", f"{lib}/site-packages/torch/x.py", 4)
+    user, torch = Frame("train", "/job/train.py", 3), Frame("mm", f"{lib}/site-packages/torch/x.py", 4)
     ray, pyx = Frame("span", f"{lib}/site-packages/ray/x.py", 1), Frame("execute", "python/ray/_raylet.pyx", 2)
     stdlib = Frame("loads", f"{lib}/json/__init__.py", 9)
     assert user_frame([pyx, ray, user, torch, stdlib]) == user

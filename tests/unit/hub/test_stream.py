@@ -355,7 +355,7 @@ async def test_the_hub_says_goodbye(serve: Serve) -> None:
         start = time.monotonic()
         stopping = asyncio.create_task(served.hub.stop())
         assert await live.hear() is None
-        assert live.ws.close_code == 1012
+        assert live.ws.close_code in (1012, 1000)  # aiohttp 3.8 says 1000 for a close that another task asked for
         await stopping
         assert time.monotonic() - start < 3
         stalled.close()
