@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run a command beside a real cluster with the demo training on it: ``with_cluster.py COMMAND...``.
 
-The command finds RAYDEBUG_URL (the page), RAY_ADDRESS (the GCS) and RAYDEBUG_SESSION_DIR. The cluster has own ports.
+The command finds RAYDEBUG_URL (the page), RAY_ADDRESS (the GCS) and RAYDEBUG_SESSION_DIR; the ports are its own.
 """
 
 from __future__ import annotations
