@@ -1,0 +1,34 @@
+import type { Job } from "../../api/types.gen";
+import { useWords } from "../../i18n";
+import { Swatch } from "../../ui/Glyph";
+import ui from "../../ui/ui.module.css";
+import { Cut, cx, Since } from "../../ui/widgets";
+import type { Headline } from "./headline";
+import s from "./overview.module.css";
+
+/** The one sentence about what needs attention now. */
+export function Now({ line, job }: { line: Headline; job: Job }) {
+  const words = useWords();
+  return (
+    <section className={cx(ui.panel, s.now)} data-tone={line.tone} data-testid="headline" aria-live="polite">
+      <Swatch tone={line.tone} size={30} />
+      <div className={s.nowText}>
+        <div className={s.nowFirst}>
+          <h1 className={cx(ui.cut, line.tone !== "running" && ui.tone)} title={line.title}>
+            {line.title}
+          </h1>
+          <Since ns={line.since} className={cx(s.nowSince, line.tone !== "running" ? ui.tone : ui.dim)} />
+          <span className={ui.grow} />
+          {line.also.map((also) => (
+            <span key={also.text} className={s.also} data-tone={also.tone}>
+              <Swatch tone={also.tone} size={16} />
+              <span className={ui.nowrap}>{also.text}</span>
+            </span>
+          ))}
+        </div>
+        <Cut className={cx(ui.sec, s.nowDetail)} text={line.detail || job.entrypoint} />
+      </div>
+      <span className={ui.hidden}>{words.job.label}</span>
+    </section>
+  );
+}
