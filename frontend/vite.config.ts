@@ -9,7 +9,10 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     target: "es2022",
-    reportCompressedSize: true,
+    rollupOptions: {
+      // Libraries mark their files for React's server components, which we don't have.
+      onwarn: (warning, warn) => warning.code !== "MODULE_LEVEL_DIRECTIVE" && warn(warning),
+    },
   },
   test: {
     environment: "jsdom",

@@ -228,7 +228,7 @@ export function verl() {
       r >= 24
         ? {
             state: "dead",
-            death_cause: "The actor died because its node has died. Node Id: " + nodes[17].node_id,
+            death_cause: `The actor died because its node has died. Node Id: ${nodes[17].node_id}`,
             since_ns: ago(48),
           }
         : {},

@@ -32,11 +32,9 @@ export function holdClock(atMs: number | null): void {
   useClock.setState({ heldAt: atMs, now: atMs ?? hubNow() });
 }
 
-let timer: number | undefined;
-
 export function startClock(): void {
   tick();
-  timer ??= window.setInterval(tick, 1000);
+  window.setInterval(tick, 1000);
 }
 
 /** Milliseconds since a time of the hub's, ticking each second. */

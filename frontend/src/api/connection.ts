@@ -84,7 +84,7 @@ class Connection {
         this.attempt = 0;
         useLink.setState({ phase: "live", welcome: message, error: null, signIn: null, online: true });
         for (const topic of this.topics.keys()) this.send({ type: "subscribe", topic });
-        this.ping();
+        this.lastPing = Date.now() - PING_EVERY_MS + 1000; // after the first picture, which would be measured too
         break;
       case "patch":
         takePatch(message);

@@ -27,13 +27,14 @@ export function Shell() {
     document.title = words.app.title(count);
   }, [count, words]);
 
-  const stale = useLink((link) => link.stale);
+  const hasData = useCluster((cluster) => cluster.loaded.size > 0);
+  const stale = useLink((link) => link.stale) && hasData;
   const frozen = useCluster((cluster) => cluster.frozenAt !== null);
   return (
     <div className={s.shell}>
-      <a className={s.skip} href="#main" onClick={focusMain}>
+      <button type="button" className={s.skip} onClick={() => document.getElementById("main")?.focus()}>
         {words.app.skip}
-      </a>
+      </button>
       <TopBar onAccount={() => setAccount(true)} onHelp={() => setHelp(true)} />
       <Rail />
       <main id="main" tabIndex={-1} className={s.main}>
@@ -49,10 +50,4 @@ export function Shell() {
       </span>
     </div>
   );
-}
-
-/** The hash is the router's, so the skip link moves the focus itself. */
-function focusMain(event: { preventDefault(): void }): void {
-  event.preventDefault();
-  document.getElementById("main")?.focus();
 }

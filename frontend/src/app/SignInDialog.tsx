@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { connection } from "../api/connection";
 import { type Checked, checkToken, signInToRay } from "../api/signin";
 import { type SignIn, useLink } from "../api/stores";
@@ -25,9 +25,11 @@ export function SignInDialog({ open, onClose }: { open: boolean; onClose: () => 
       {needed || !welcome ? null : (
         <p className={s.may}>
           <b>{words.role.names[welcome.role]}.</b> {words.role.may[welcome.role]}{" "}
-          <span className={ui.dim}>
-            {words.role.knownBy}: {words.role.how(welcome.how)}.
-          </span>
+          {welcome.how === "none" ? null : (
+            <span className={ui.dim}>
+              {words.role.knownBy}: {words.role.how(welcome.how)}.
+            </span>
+          )}
         </p>
       )}
       {needed === "ray" ? <p className={s.may}>{t.rayBody}</p> : null}
@@ -46,6 +48,8 @@ function TokenForm({ needed, onDone }: { needed: SignIn | null; onDone: () => vo
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(needed === "token" && storedToken() ? t.stored : "");
   const ray = needed === "ray";
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -70,6 +74,7 @@ function TokenForm({ needed, onDone }: { needed: SignIn | null; onDone: () => vo
         {t.tokenLabel}
       </label>
       <input
+        ref={input}
         id="raydebug-token"
         className={s.input}
         type="password"

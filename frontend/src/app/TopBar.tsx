@@ -61,7 +61,9 @@ export function TopBar({ onAccount, onHelp }: { onAccount: () => void; onHelp: (
 function FreezeSwitch() {
   const { link: t } = useWords();
   const frozen = useCluster((cluster) => cluster.frozenAt !== null);
+  const hasData = useCluster((cluster) => cluster.loaded.size > 0);
   const title = frozen ? t.thaw : t.freeze;
+  if (!hasData) return null;
   return (
     <button
       type="button"

@@ -130,7 +130,8 @@ export const en = {
     finishedFailed: (count: number): string => `Finished with ${some(count, "failed actor")}`,
     at: (place: string): string => `at ${place}`,
     of: (who: string): string => `of ${who}`,
-    since: "for",
+    unknownPlace: "an unknown place",
+    endedAgo: "ended",
     also: "Also",
   },
   counts: {
@@ -156,6 +157,7 @@ export const en = {
     madeByTask: "made by a task",
     otherActors: "Other actors",
     noActors: "This job has made no actors yet",
+    noActorsEver: "This job made no actors",
     noActorsBody: "Actors and WorkerGroups appear here as soon as the driver makes them.",
     notPlaced: "not placed",
     notSeen: "not seen yet",

@@ -78,6 +78,7 @@ function NodeChip({ node, nodes }: { node: Node; nodes: ReadonlyMap<string, Node
       data-node-id={node.node_id}
       data-alive={node.alive}
       data-helper={node.helper}
+      data-noted={note !== "" || undefined}
     >
       <Swatch tone={tone} size={16} />
       <span className={cx(ui.mono, ui.nowrap)} title={node.hostname}>

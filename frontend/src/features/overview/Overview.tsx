@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useLoaded, useTable, useTopic } from "../../api/hooks";
 import { pickJob } from "../../api/jobs";
-import { linkState, useCluster, useLink } from "../../api/stores";
+import { linkState, useLink } from "../../api/stores";
 import type { Job, PausedSite } from "../../api/types.gen";
 import { useWords } from "../../i18n";
 import { Icon } from "../../ui/Glyph";
@@ -142,8 +142,7 @@ function NoHub() {
 /** The final geometry in grey, after a moment. */
 function Loading() {
   const late = useAfter(300);
-  const known = useCluster((cluster) => cluster.loaded.size);
-  if (!late || known > 2) return null;
+  if (!late) return null;
   return (
     <div className={s.view} aria-busy="true" data-testid="loading">
       <div className={s.left}>
@@ -155,7 +154,6 @@ function Loading() {
             <div key={lines} className={cx(ui.panel, s.bones)}>
               <Bone width={160} height={18} />
               {Array.from({ length: lines }, (_, i) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: bones have no identity
                 <Bone key={i} width="100%" height={24} />
               ))}
             </div>

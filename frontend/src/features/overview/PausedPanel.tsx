@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import { useTable } from "../../api/hooks";
-import type { Node, PausedSite, PausedThread } from "../../api/types.gen";
+import type { Actor, Node, PausedSite, PausedThread } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
 import { Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
@@ -61,6 +61,7 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
   }, [selected]);
   const task = mostCommon(site.members.map((m) => m.task_name).filter((name) => name !== null));
   const kind = t.kind[site.kind];
+  const owner = ownerOf(site, useTable("actors"), words);
   const place = placeOf(site);
   return (
     <div className={s.site} data-testid="paused-site" data-site-id={site.site_id} data-selected={selected || undefined}>
@@ -96,7 +97,7 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
           <span className={s.chips}>
             {whoOf(site).map((who) => (
               <Chip key={who.group} title={who.ranks ? t.ranks(who.ranks) : undefined}>
-                <b className={ui.cut}>{who.group ?? ownerOf(site, words)}</b>
+                <b className={ui.cut}>{who.group ?? owner}</b>
                 {who.ranks ? <span className={ui.cut}>{who.ranks}</span> : null}
               </Chip>
             ))}
@@ -108,10 +109,16 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
   );
 }
 
-const ownerOf = (site: PausedSite, words: Catalog): string =>
-  site.members.every((m) => m.worker_type === "driver")
-    ? words.paused.driver
-    : words.paused.threads(site.members.length);
+/** Who waits there, outside of groups: the driver, or actors by their class. */
+function ownerOf(site: PausedSite, actors: ReadonlyMap<string, Actor>, words: Catalog): string {
+  const loose = site.members.filter((m) => m.group === null);
+  const classes = loose.map((m) => {
+    const actor = m.actor_id ? actors.get(m.actor_id) : undefined;
+    return m.worker_type === "driver" ? words.paused.driver : (actor?.name ?? actor?.class_name ?? null);
+  });
+  const known = [...new Set(classes.filter((name) => name !== null))];
+  return known.length > 0 ? known.slice(0, 2).join(", ") : words.paused.threads(loose.length);
+}
 
 const FEW = 1;
 const MANY = 16;

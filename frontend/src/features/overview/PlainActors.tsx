@@ -17,13 +17,17 @@ interface Props {
 
 const FIRST = 120;
 
+/** Of many, those that need somebody come first. */
+const urgency = ({ state }: Actor): number => ["paused", "failed", "pending"].indexOf(state) + 1 || 4;
+
 /** Actors in no WorkerGroup: one line each. */
 export function PlainActors({ actors, marks, onOpen }: Props) {
   const { tree: t } = useWords();
   const nodes = useTable("nodes");
   const [all, setAll] = useState(false);
   const wanted = marks.states.size > 0 ? actors.filter((a) => marks.states.has(a.state)) : actors;
-  const shown = all ? wanted : wanted.slice(0, FIRST);
+  const ordered = wanted.length > FIRST ? [...wanted].sort((a, b) => urgency(a) - urgency(b)) : wanted;
+  const shown = all ? ordered : ordered.slice(0, FIRST);
   return (
     <section className={cx(ui.panel, s.plain)} aria-label={t.otherActors}>
       <header className={s.groupHead}>

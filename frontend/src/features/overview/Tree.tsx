@@ -40,10 +40,14 @@ export function Tree({ job, actors, marks, onOpen }: Props) {
       </div>
       {nothing ? (
         <div className={ui.panel}>
-          <EmptyState title={words.tree.noActors} body={words.tree.noActorsBody} />
+          {job.state === "finished" ? (
+            <EmptyState title={words.tree.noActorsEver} />
+          ) : (
+            <EmptyState title={words.tree.noActors} body={words.tree.noActorsBody} />
+          )}
         </div>
       ) : (
-        <Made branch={{ ...rest, plain: [...plain, ...rest.plain] }} {...shared} />
+        <Made branch={{ ...rest, plain: [...plain, ...rest.plain] }} makers={chain.length + 1} {...shared} />
       )}
     </>
   );
@@ -51,16 +55,18 @@ export function Tree({ job, actors, marks, onOpen }: Props) {
 
 interface MadeProps {
   branch: Branch;
+  /** How many cards stand side by side above; the last one is the maker. None: no lines are drawn. */
+  makers?: number;
   marks: Marks;
   compact: boolean;
   onOpen: (actorId: string) => void;
 }
 
 /** All that one maker made: groups in columns, then other makers with what is theirs, then single actors. */
-function Made({ branch, ...shared }: MadeProps) {
+function Made({ branch, makers, ...shared }: MadeProps) {
   return (
     <>
-      {branch.groups.length > 0 ? <Groups list={branch.groups} {...shared} /> : null}
+      {branch.groups.length > 0 ? <Groups list={branch.groups} makers={makers} {...shared} /> : null}
       {branch.creators.map((creator) =>
         creator.actor ? (
           <div key={creator.actor.actor_id} className={s.nested}>
@@ -76,7 +82,21 @@ function Made({ branch, ...shared }: MadeProps) {
   );
 }
 
-function Groups({ list, marks, compact, onOpen }: { list: GroupNode[] } & Omit<MadeProps, "branch">) {
+/** Lines from the maker above (the last of a chain) to the columns of its groups. */
+function Connector({ makers, columns }: { makers: number; columns: number }) {
+  const from = ((makers - 0.5) / makers) * 100;
+  const to = Array.from({ length: columns }, (_, i) => ((i + 0.5) / columns) * 100);
+  const left = Math.min(from, to[0] ?? from);
+  const right = Math.max(from, to.at(-1) ?? from);
+  const path = `M${from} 0V7M${left} 7H${right}${to.map((x) => `M${x} 7V14`).join("")}`;
+  return (
+    <svg className={s.connector} viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
+      <path d={path} vectorEffect="non-scaling-stroke" />
+    </svg>
+  );
+}
+
+function Groups({ list, makers, marks, compact, onOpen }: { list: GroupNode[] } & Omit<MadeProps, "branch">) {
   const nodes = useTable("nodes");
   const actors = useTable("actors");
   const count = useColumns();
@@ -85,28 +105,32 @@ function Groups({ list, marks, compact, onOpen }: { list: GroupNode[] } & Omit<M
     const lines = rows.reduce((sum, row) => sum + Math.ceil(row.cells.length / (row.cells.length > 8 ? 16 : 8)), 0);
     return 50 + (group.roles.length > 1 ? 30 : 0) + (compact ? lines * 6 : lines * 27);
   });
+  const columns = columnsOf(list, heights, compact ? Math.min(2, count) : count);
   return (
-    <div className={s.columns}>
-      {columnsOf(list, heights, compact ? Math.min(2, count) : count).map((column) => (
-        <div key={column[0]?.group.group_id} className={s.column}>
-          {column.map((node) => {
-            const hasMore = node.made.groups.length + node.made.creators.length + node.made.plain.length > 0;
-            const parent = node.group.parent_actor_id ? actors.get(node.group.parent_actor_id) : undefined;
-            const maker = parent?.group_id ? makerName(parent, node) : null;
-            return (
-              <div key={node.group.group_id} className={s.column}>
-                <GroupPanel node={node} nodes={nodes} compact={compact} marks={marks} maker={maker} onOpen={onOpen} />
-                {hasMore ? (
-                  <div className={s.nested}>
-                    <Made branch={node.made} marks={marks} compact={compact} onOpen={onOpen} />
-                  </div>
-                ) : null}
-              </div>
-            );
-          })}
-        </div>
-      ))}
-    </div>
+    <>
+      {makers === undefined ? null : <Connector makers={makers} columns={columns.length} />}
+      <div className={s.columns}>
+        {columns.map((column) => (
+          <div key={column[0]?.group.group_id} className={s.column}>
+            {column.map((node) => {
+              const hasMore = node.made.groups.length + node.made.creators.length + node.made.plain.length > 0;
+              const parent = node.group.parent_actor_id ? actors.get(node.group.parent_actor_id) : undefined;
+              const maker = parent?.group_id ? makerName(parent, node) : null;
+              return (
+                <div key={node.group.group_id} className={s.column}>
+                  <GroupPanel node={node} nodes={nodes} compact={compact} marks={marks} maker={maker} onOpen={onOpen} />
+                  {hasMore ? (
+                    <div className={s.nested}>
+                      <Made branch={node.made} marks={marks} compact={compact} onOpen={onOpen} />
+                    </div>
+                  ) : null}
+                </div>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+    </>
   );
 }
 

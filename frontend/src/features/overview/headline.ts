@@ -77,7 +77,7 @@ function pausedFact(sites: readonly PausedSite[], words: Catalog): Headline | nu
   if (sites.length > 1) {
     const count = sites.reduce((sum, s) => sum + s.members.length, 0);
     const detail = sites
-      .map((s) => placeOf(s) ?? words.paused.placeUnknown)
+      .map((s) => placeOf(s) ?? words.headline.unknownPlace)
       .slice(0, 3)
       .join(", ");
     return { ...base, title: t.pausedPlaces(count, sites.length), detail: t.at(detail) };

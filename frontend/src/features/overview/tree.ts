@@ -32,7 +32,11 @@ export interface Cell {
 }
 
 const byRank = (a: Actor, b: Actor) => (a.rank ?? Infinity) - (b.rank ?? Infinity) || byAge(a, b);
-const byAge = (a: Actor, b: Actor) => (a.start_ns ?? 0) - (b.start_ns ?? 0) || a.actor_id.localeCompare(b.actor_id);
+const names = new Intl.Collator("en", { numeric: true });
+const byAge = (a: Actor, b: Actor) =>
+  (a.start_ns ?? 0) - (b.start_ns ?? 0) ||
+  names.compare(`${a.class_name} ${a.name ?? ""}`, `${b.class_name} ${b.name ?? ""}`) ||
+  names.compare(a.actor_id, b.actor_id);
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const list = map.get(key);
