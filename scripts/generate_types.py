@@ -1,7 +1,6 @@
-"""TypeScript types of the messages, from the Structs in ``raydebug.api``.
+"""TypeScript types of the messages, from the Structs in ``raydebug.api``, into ``frontend/src/api/types.gen.ts``.
 
-    python scripts/generate_types.py           writes frontend/src/api/types.gen.ts
-    python scripts/generate_types.py --check   exits 1 when that file is stale
+``--check`` writes nothing and exits 1 when that file is stale.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Emitter:
     def __init__(self) -> None:
         self.interfaces: dict[str, str] = {}
         self.literals = {frozenset(typing.get_args(alias)): name for name, alias in ALIASES.items()}
-        self.sent_by_client = {cls for cls in typing.get_args(stream.ClientMessage)} | {access.GrantRequest}
+        self.sent_by_client = set(typing.get_args(stream.ClientMessage)) | {access.GrantRequest}
 
     def expr(self, kind: mi.Type) -> str:
         match kind:
@@ -63,7 +62,7 @@ class Emitter:
                 return self.literals.get(frozenset(values)) or literal(values)
             case mi.UnionType(types=types):
                 inner = [self.expr(t) for t in types if not isinstance(t, mi.NoneType)]
-                return " | ".join(inner + (["null"] if kind.includes_none else []))
+                return " | ".join([*inner, "null"] if kind.includes_none else inner)
             case mi.ListType(item_type=item) | mi.VarTupleType(item_type=item):
                 of = self.expr(item)
                 return f"({of})[]" if " " in of else f"{of}[]"
@@ -81,7 +80,7 @@ class Emitter:
             return name
         self.interfaces[name] = ""  # holds the place: a struct may hold itself
         config = origin.__struct_config__
-        lines = comment(origin.__doc__) + [f"export interface {name} {{"]
+        lines = [*comment(origin.__doc__), f"export interface {name} {{"]
         if kind.tag_field is not None:
             lines.append(f"  {kind.tag_field}: {literal([kind.tag])};")
         for field in kind.fields:

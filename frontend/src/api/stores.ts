@@ -63,9 +63,6 @@ export function linkState(s: Link, hasData: boolean): "live" | "stale" | "offlin
   return hasData || s.phase === "live" ? "live" : "offline";
 }
 
-/** Whether requests that act may be sent: the stream lives and the view isn't frozen. */
-export const mayAct = (): boolean => useLink.getState().phase === "live" && !useLink.getState().stale;
-
 function holdOrRun(): void {
   const { frozenAt } = useCluster.getState();
   const { stale, heardAt } = useLink.getState();

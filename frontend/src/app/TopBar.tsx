@@ -76,7 +76,7 @@ function FreezeSwitch() {
       onClick={toggleFreeze}
     >
       <Icon name={frozen ? "play" : "pause"} size={14} />
-      {frozen ? t.frozen : t.live}
+      {frozen ? t.frozen : t.freezeShort}
     </button>
   );
 }

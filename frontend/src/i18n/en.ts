@@ -40,6 +40,7 @@ export const en = {
     roundTrip: (ms: number): string => `${ms < 1 ? "<1" : Math.round(ms)} ms`,
     liveTitle: "Stream connected; the number is the round trip to the hub",
     lostTitle: "The stream is lost; what is shown may be old",
+    freezeShort: "Freeze",
     freeze: "Freeze the view (Space)",
     thaw: "Go on live (Space)",
     frozen: "Frozen",
@@ -131,7 +132,6 @@ export const en = {
     at: (place: string): string => `at ${place}`,
     of: (who: string): string => `of ${who}`,
     unknownPlace: "an unknown place",
-    endedAgo: "ended",
     also: "Also",
   },
   counts: {
@@ -165,7 +165,6 @@ export const en = {
     moreActors: (count: number): string => `Show ${n(count)} more`,
     noneMatch: "No actor is in this state.",
     detached: "detached",
-    methods: (count: number): string => some(count, "method"),
   },
   cell: {
     label: (rank: string, state: string): string => `rank ${rank}, ${state.toLowerCase()}`,

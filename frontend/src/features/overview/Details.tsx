@@ -5,7 +5,7 @@ import { useWords } from "../../i18n";
 import { shortId } from "../../ui/format";
 import { Icon, Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
-import { CopyButton, Cut, cx, Since } from "../../ui/widgets";
+import { Chip, CopyButton, Cut, cx, Since } from "../../ui/widgets";
 import s from "./details.module.css";
 import { nodeLabel } from "./tree";
 
@@ -63,6 +63,7 @@ export function Details({
         <b className={ui.cut}>{group ? t.title(group.name, rank) : (actor.name ?? actor.class_name)}</b>
         <span className={cx(ui.tone, s.state)}>{words.state[actor.state]}</span>
         <Since ns={actor.since_ns} className={ui.dim} />
+        {actor.detached ? <Chip>{words.tree.detached}</Chip> : null}
         <span className={ui.grow} />
         {close}
       </header>

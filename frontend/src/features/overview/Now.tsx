@@ -1,5 +1,7 @@
+import { useSince } from "../../api/clock";
 import type { Job } from "../../api/types.gen";
 import { useWords } from "../../i18n";
+import { formatDuration } from "../../ui/format";
 import { Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Cut, cx, Since } from "../../ui/widgets";
@@ -9,6 +11,9 @@ import s from "./overview.module.css";
 /** The one sentence about what needs attention now. */
 export function Now({ line, job }: { line: Headline; job: Job }) {
   const words = useWords();
+  const ended = useSince(job.state === "finished" ? job.end_ns : null);
+  const ago = ended === null ? null : words.job.endedAgo(formatDuration(ended, words.units));
+  const detail = [ago, line.detail || job.entrypoint].filter(Boolean).join(" · ");
   return (
     <section className={cx(ui.panel, s.now)} data-tone={line.tone} data-testid="headline" aria-live="polite">
       <Swatch tone={line.tone} size={30} />
@@ -26,9 +31,8 @@ export function Now({ line, job }: { line: Headline; job: Job }) {
             </span>
           ))}
         </div>
-        <Cut className={cx(ui.sec, s.nowDetail)} text={line.detail || job.entrypoint} />
+        <Cut className={cx(ui.sec, s.nowDetail)} text={detail} />
       </div>
-      <span className={ui.hidden}>{words.job.label}</span>
     </section>
   );
 }
