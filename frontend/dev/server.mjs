@@ -1,0 +1,126 @@
+// A tool for developing the page: serves the built page and a made-up live stream. No part of the product.
+//
+//   node dev/server.mjs [port]      http://localhost:5175/SCENE/debug, SCENE: demo verl large nested empty, plus
+//                                   `refuse` (token needed), `ray` (Ray's token mode, token "ray"), `silent` (no hub)
+//
+// The token "debugger" signs in as debugger. POST /SCENE/drop cuts the streams for 8 s.
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { decode, encode } from "@msgpack/msgpack";
+import { WebSocketServer } from "ws";
+import { SCENES } from "./rows.mjs";
+
+const STATIC = join(import.meta.dirname, "../../backend/raydebug/static");
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const CSP =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'";
+const port = Number(process.argv[2] ?? 5175);
+const cutUntil = new Map();
+let rayCookie = false;
+
+const json = (res, status, body) => {
+  res.writeHead(status, { "content-type": "application/json" });
+  res.end(JSON.stringify(body));
+};
+
+async function file(res, path) {
+  try {
+    const body = await readFile(join(STATIC, normalize(`/${path}`)));
+    res.writeHead(200, {
+      "content-type": TYPES[extname(path)] ?? "application/octet-stream",
+      "content-security-policy": CSP,
+    });
+    res.end(body);
+  } catch {
+    res.writeHead(404).end("not found");
+  }
+}
+
+const server = createServer(async (req, res) => {
+  const { pathname } = new URL(req.url, "http://x");
+  const scene = pathname.split("/")[1];
+  if (pathname.startsWith("/debug/assets/")) return file(res, pathname.slice("/debug/".length));
+  if (pathname.endsWith("/debug")) return file(res, "index.html");
+  if (pathname.endsWith("/drop")) {
+    cutUntil.set(scene, Date.now() + 8000);
+    for (const socket of sockets.clients) if (socket.scene === scene) socket.terminate();
+    return res.end("cut");
+  }
+  if (pathname.endsWith("/api/authenticate")) {
+    rayCookie = req.headers.authorization === "Bearer ray";
+    res.writeHead(rayCookie ? 200 : 403).end(rayCookie ? "{}" : "Forbidden: Invalid authentication token");
+    return;
+  }
+  if (scene === "ray" && !rayCookie) return res.writeHead(401).end("Unauthorized: Missing authentication token");
+  if (pathname.endsWith("/whoami")) {
+    const token = req.headers["x-raydebug-token"];
+    if (token && token !== "debugger")
+      return json(res, 403, { error: { code: "forbidden", message: "unknown token", hint: "" } });
+    return json(res, 200, { role: token ? "debugger" : "anonymous", how: token ? "token" : "none", name: null });
+  }
+  if (scene === "silent")
+    return json(res, 502, {
+      error: { code: "hub_down", message: "The hub isn't running", hint: "Its log is logs/raydebug-hub.log." },
+    });
+  return json(res, 200, { status: "ok" });
+});
+
+const sockets = new WebSocketServer({ noServer: true });
+server.on("upgrade", (req, socket, head) => {
+  const scene = req.url.split("/")[1];
+  if (scene === "silent" || (scene === "ray" && !rayCookie) || (cutUntil.get(scene) ?? 0) > Date.now())
+    return socket.destroy();
+  sockets.handleUpgrade(req, socket, head, (ws) => serve(ws, scene));
+});
+
+function serve(ws, scene) {
+  ws.scene = scene;
+  const rows = (SCENES[scene] ?? SCENES.demo)();
+  const say = (message) => ws.send(encode(message));
+  const time = () => Date.now() * 1e6;
+  const topics = new Set();
+  let version = 0;
+  const patch = (topic, full, tables) =>
+    say({ type: "patch", topic, version: ++version, full, time_ns: time(), tables });
+  ws.on("message", (data) => {
+    const message = decode(data);
+    if (message.type === "hello") {
+      const wrong = message.token && message.token !== "debugger";
+      if (wrong || (scene === "refuse" && !message.token)) {
+        say({
+          type: "refused",
+          error: { code: wrong ? "forbidden" : "unauthenticated", message: "A token is needed", hint: "" },
+        });
+        return ws.close();
+      }
+      say({
+        type: "welcome",
+        protocol: 1,
+        version: "0.1.0",
+        ray_version: "2.60.0",
+        role: message.token ? "debugger" : "anonymous",
+        how: message.token ? "token" : "none",
+        hub_id: "h1",
+        session_name: "session",
+        time_ns: time(),
+      });
+    } else if (message.type === "subscribe") {
+      topics.add(message.topic);
+      const names = message.topic === "paused" ? ["paused"] : ["nodes", "jobs", "groups", "actors", "sources"];
+      patch(message.topic, true, Object.fromEntries(names.map((n) => [n, { set: rows[n], drop: [] }])));
+    } else if (message.type === "unsubscribe") topics.delete(message.topic);
+    else if (message.type === "ping") say({ type: "pong", t: message.t });
+  });
+  // A little life: some waiting ranks run, some running ones wait.
+  const timer = setInterval(() => {
+    if (!topics.has("topology")) return;
+    const set = rows.actors
+      .filter((a) => a.state === "running" && Math.random() < 0.02)
+      .map((a) => Object.assign(a, { since_ns: time() }));
+    if (set.length > 0) patch("topology", false, { actors: { set, drop: [] } });
+  }, 1000);
+  ws.on("close", () => clearInterval(timer));
+}
+
+server.listen(port, "127.0.0.1", () => console.log(`http://localhost:${port}/verl/debug`));

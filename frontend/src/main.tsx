@@ -1,0 +1,25 @@
+import "./app/boot";
+import "./ui/tokens.css";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { startClock } from "./api/clock";
+import { connection } from "./api/connection";
+import { makeRouter } from "./app/router";
+import { followSystemTheme } from "./app/theme";
+import { en, WordsProvider } from "./i18n";
+
+followSystemTheme();
+startClock();
+connection.start();
+
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <WordsProvider words={en}>
+        <RouterProvider router={makeRouter()} />
+      </WordsProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,44 @@
+// @vitest-environment node
+import { describe, expect, it } from "vitest";
+import { en } from "../i18n";
+import { baseName, formatDuration, formatRanks } from "./format";
+import { parseSearch, stringifySearch, validateSearch } from "./search";
+
+describe("formatDuration", () => {
+  it.each([
+    [-5, "0s"],
+    [999, "0s"],
+    [48_000, "48s"],
+    [134_000, "2m 14s"],
+    [3_600_000, "1h 00m"],
+    [51_720_000, "14h 22m"],
+    [273_600_000, "3d 4h"],
+  ])("%d", (ms, expected) => expect(formatDuration(ms, en.units)).toBe(expected));
+});
+
+describe("formatRanks", () => {
+  it.each([
+    [[], ""],
+    [[3], "3"],
+    [[2, 0, 1, 1], "0–2"],
+    [[0, 1, 5, 7, 8, 9], "0–1, 5, 7–9"],
+  ])("%j", (ranks, expected) => expect(formatRanks(ranks)).toBe(expected));
+});
+
+it("baseName", () => {
+  expect(baseName("/a/b.py")).toBe("b.py");
+  expect(baseName("<string>")).toBe("<string>");
+});
+
+describe("search parameters", () => {
+  it("stay strings", () => {
+    expect(parseSearch("?job=02000000&state=paused,failed")).toEqual({ job: "02000000", state: "paused,failed" });
+    expect(stringifySearch({ job: "02000000", state: "paused,failed", actor: undefined })).toBe(
+      "?job=02000000&state=paused,failed",
+    );
+    expect(stringifySearch({})).toBe("");
+  });
+  it("keep only what is known", () => {
+    expect(validateSearch({ job: "01", x: "y", actor: 5, site: "" })).toEqual({ job: "01" });
+  });
+});

@@ -1,0 +1,41 @@
+// What is selected lives in the URL: `#/overview?job=…&state=paused,failed&actor=…&site=…`.
+import { useNavigate, useSearch } from "@tanstack/react-router";
+
+export interface ViewSearch {
+  job?: string;
+  state?: string;
+  actor?: string;
+  site?: string;
+}
+
+const NAMES = ["job", "state", "actor", "site"] as const;
+
+export function validateSearch(raw: Record<string, unknown>): ViewSearch {
+  const search: ViewSearch = {};
+  for (const name of NAMES) {
+    const value = raw[name];
+    if (typeof value === "string" && value !== "") search[name] = value;
+  }
+  return search;
+}
+
+/** Plain strings: an id such as 02000000 must never become a number. */
+export const parseSearch = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text));
+
+export function stringifySearch(search: Record<string, unknown>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(search))
+    if (typeof value === "string" && value !== "") params.set(name, value);
+  const text = params.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+  return text === "" ? "" : `?${text}`;
+}
+
+export const useViewSearch = (): ViewSearch => useSearch({ strict: false }) as ViewSearch;
+
+/** Changes parts of the selection; `undefined` takes a part out. A change of selection is no step of the history. */
+export function useChangeSearch(): (change: Partial<ViewSearch>) => void {
+  const navigate = useNavigate();
+  return (change) => {
+    void navigate({ to: ".", search: ((old: ViewSearch) => ({ ...old, ...change })) as never, replace: true });
+  };
+}

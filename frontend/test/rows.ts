@@ -1,0 +1,111 @@
+// Rows for tests: the least that is valid, changed by what a test is about.
+import type { Actor, Group, Job, Node, Patch, PausedSite, PausedThread, Tables, Topic } from "../src/api/types.gen";
+
+export const NOW_NS = 1_700_000_000_000_000_000;
+
+export const node = (id: string, over: Partial<Node> = {}): Node => ({
+  node_id: id,
+  ip: `10.0.0.${id.length}`,
+  hostname: id,
+  alive: true,
+  is_head: false,
+  helper: "up",
+  helper_note: null,
+  start_ns: null,
+  end_ns: null,
+  death_cause: null,
+  cpus: null,
+  gpus: null,
+  ...over,
+});
+
+export const job = (id: string, over: Partial<Job> = {}): Job => ({
+  job_id: id,
+  entrypoint: "python train.py",
+  state: "running",
+  start_ns: NOW_NS,
+  end_ns: null,
+  driver: { worker_id: null, pid: 1, node_id: null, ip: "10.0.0.1", state: "waiting", task_name: null, since_ns: null },
+  submission_id: null,
+  ...over,
+});
+
+export const actor = (id: string, over: Partial<Actor> = {}): Actor => ({
+  actor_id: id,
+  job_id: "01",
+  group_id: null,
+  parent_actor_id: null,
+  name: null,
+  class_name: "Worker",
+  rank: null,
+  role: null,
+  worker_id: `w-${id}`,
+  pid: 100,
+  node_id: "n1",
+  state: "idle",
+  task_name: null,
+  since_ns: null,
+  restarts: 0,
+  death_cause: null,
+  armed: null,
+  detached: false,
+  namespace: "",
+  parent_task: false,
+  methods_running: null,
+  start_ns: null,
+  end_ns: null,
+  ...over,
+});
+
+export const group = (id: string, over: Partial<Group> = {}): Group => ({
+  group_id: id,
+  job_id: "01",
+  name: id,
+  kind: "verl",
+  parent_actor_id: null,
+  world_size: null,
+  roles: [],
+  ...over,
+});
+
+export const thread = (over: Partial<PausedThread> = {}): PausedThread => ({
+  worker_id: "w-a",
+  thread_id: 1,
+  thread_name: null,
+  worker_type: "worker",
+  actor_id: "a",
+  task_id: null,
+  candidate_task_ids: [],
+  task_name: null,
+  job_id: "01",
+  group: null,
+  group_id: null,
+  rank: null,
+  node_id: "n1",
+  pid: 100,
+  since_ns: NOW_NS,
+  attached: false,
+  ...over,
+});
+
+export const site = (id: string, over: Partial<PausedSite> = {}): PausedSite => ({
+  site_id: id,
+  kind: "breakpoint",
+  file: "/srv/runner.py",
+  line: 88,
+  function: "fit",
+  exception: null,
+  since_ns: NOW_NS,
+  members: [thread()],
+  note: null,
+  ...over,
+});
+
+export const patch = (topic: Topic, full: boolean, tables: Tables): Patch => ({
+  type: "patch",
+  topic,
+  version: 1,
+  full,
+  time_ns: NOW_NS,
+  tables,
+});
