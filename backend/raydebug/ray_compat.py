@@ -292,6 +292,15 @@ class Gcs:
 _NOT_FOUND = 17  # ray::StatusCode::NotFound (src/ray/common/status.h)
 
 
+async def read_kv(gcs_address: str, key: bytes, namespace: bytes) -> bytes | None:
+    """One value of a GCS KV, by a connection of its own. Raises GcsError."""
+    gcs = Gcs(gcs_address)
+    try:
+        return await gcs.kv_get(key, namespace)
+    finally:
+        await gcs.close()
+
+
 class GcsError(Exception):
     """The GCS or a raylet can't be reached, or refused."""
 

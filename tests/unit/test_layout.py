@@ -51,7 +51,7 @@ ROOMS = {
     "hub.doctor": room("api ray_compat"),
     "helper": room("api"),
     "worker": room("api", lazily="ray_compat"),
-    "cli": room("api", lazily="hub.app hub.doctor demo ray_compat"),
+    "cli": room("api", lazily="hub.app hub.access hub.doctor demo ray_compat"),
     "demo": room(),
 }
 # Facts and rules only: nothing that waits, nothing that talks.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import asyncio
 import json
 import os
 import urllib.error
@@ -20,7 +20,7 @@ import msgspec
 from raydebug import __version__
 from raydebug.api.errors import ErrorAnswer
 from raydebug.api.health import Health, HubEndpoint
-from raydebug.api.names import API_PREFIX, TOKEN_HEADER
+from raydebug.api.names import API_PREFIX, KV_HUB, KV_NAMESPACE, TOKEN_HEADER
 from raydebug.cli import local
 from raydebug.cli.errors import CommandError, NotAllowedError, UnreachableError
 
@@ -161,18 +161,13 @@ def resolve(address: str | None) -> str:
 
 
 def hub_of_gcs(gcs_address: str) -> HubEndpoint | None:
-    """What the hub published in the GCS KV, through ``ray_compat.read_hub_endpoint``; imports ray."""
+    """What the hub published in the GCS KV; imports ray."""
+    from raydebug import ray_compat
+
     try:
-        ray_compat = importlib.import_module("raydebug.ray_compat")
-    except ImportError:
-        return None
-    read: Callable[[str], bytes | None] | None = getattr(ray_compat, "read_hub_endpoint", None)
-    if read is None:
-        return None
-    try:
-        data = read(gcs_address)
+        data = asyncio.run(ray_compat.read_kv(gcs_address, KV_HUB, KV_NAMESPACE))
         return msgspec.json.decode(data, type=HubEndpoint) if data else None
-    except Exception as error:  # whatever Ray raises for a GCS that isn't there
+    except (ray_compat.GcsError, msgspec.MsgspecError) as error:
         raise UnreachableError(f"No GCS answers at {gcs_address}: {error}") from error
 
 

@@ -58,7 +58,10 @@ class RealCluster:
 
     def _helper_facts(self, node_id: str) -> HelperFacts | None:
         hello = self.helpers.hello(node_id)
-        return HelperFacts(hello=hello) if hello is not None else None
+        challenge = self.helpers.challenge(node_id)
+        if hello is None or challenge is None:
+            return None
+        return HelperFacts(hello=hello, protocol=challenge.protocol, version=challenge.version)
 
     async def publish(self, endpoint: HubEndpoint) -> None:
         """Make the hub known in the GCS KV."""

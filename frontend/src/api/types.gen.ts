@@ -147,6 +147,7 @@ export interface Job {
   end_ns: number | null;
   driver: Driver;
   submission_id: string | null;
+  clipped_actors: number;
 }
 
 /**
@@ -184,6 +185,7 @@ export interface Group {
   parent_actor_id: string | null;
   world_size: number | null;
   roles: string[];
+  clipped: number;
 }
 
 /**
@@ -200,8 +202,10 @@ export interface TablePatchActor {
  * ``parent_actor_id`` None: the driver (or a normal task, then ``parent_task`` is True) created it. ``role``: what a
  * colocated worker plays now or played last, from its method's prefix. ``task_name``: the method that runs now,
  * without its role's prefix; None where nothing can say (threaded and async actors without a helper).
- * ``since_ns``: since when it is in ``state`` with this ``task_name``, None if unknown. ``methods_running``: of a
- * threaded or async actor, how many run. ``armed``: None until the worker's client library is known.
+ * ``since_ns``: since when it is in ``state``; of a running or waiting one, since when the method runs; None if
+ * unknown. ``methods_running``: how many run, None if unknown. ``armed``: None until the worker's client library is
+ * known. ``state`` None: alive, and nothing can say what it does. ``death_kind``: Ray's name for how it ended;
+ * ``death_cause``: the message, None for who may not see error messages.
  */
 export interface Actor {
   actor_id: string;
@@ -215,11 +219,12 @@ export interface Actor {
   worker_id: string | null;
   pid: number | null;
   node_id: string | null;
-  state: ActorState;
+  state: ActorState | null;
   task_name: string | null;
   since_ns: number | null;
   restarts: number;
   death_cause: string | null;
+  death_kind: string | null;
   armed: boolean | null;
   detached: boolean;
   namespace: string;
@@ -240,12 +245,12 @@ export interface TablePatchSourceState {
 /**
  * How fresh a source of facts is. ``note`` says what is missing, why, and what mends it.
  *
- * The row of table ``sources``; names so far: ``gcs``, ``paused``, ``helpers``.
+ * A row of table ``sources``; names so far: ``gcs``, ``paused``, ``node stats``.
  */
 export interface SourceState {
   name: string;
   ok: boolean;
-  age_ns: number | null;
+  fresh_ns: number | null;
   period_ns: number | null;
   note: string | null;
 }
@@ -263,6 +268,7 @@ export interface TablePatchPausedSite {
  *
  * ``site_id`` depends on the place alone and isn't changed by attaching. ``file``, ``line``, ``function`` are None
  * with a reason in ``note`` where the place can't be read without attaching (no helper, no ptrace rights).
+ * ``exception``: its type; ``message``: what one of its members says, None for who may not see error messages.
  * ``since_ns``: the oldest of its members.
  */
 export interface PausedSite {
@@ -272,6 +278,7 @@ export interface PausedSite {
   line: number | null;
   function: string | null;
   exception: string | null;
+  message: string | null;
   since_ns: number;
   members: PausedThread[];
   note: string | null;
@@ -380,6 +387,7 @@ export interface JobView {
   end_ns: number | null;
   driver: Driver;
   submission_id: string | null;
+  clipped_actors: number;
   groups: GroupView[];
   actors: Actor[];
 }
@@ -395,6 +403,7 @@ export interface GroupView {
   parent_actor_id: string | null;
   world_size: number | null;
   roles: string[];
+  clipped: number;
   members: Actor[];
 }
 

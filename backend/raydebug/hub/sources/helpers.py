@@ -153,6 +153,11 @@ class Helpers:
         link = self._links.get(node_id)
         return link.hello if link else None
 
+    def challenge(self, node_id: NodeId) -> Challenge | None:
+        """The versions that the node's helper spoke of, while it is up."""
+        link = self._links.get(node_id)
+        return link.challenge if link else None
+
     def summary(self) -> tuple[int, int]:
         """How many helpers are up, of how many nodes."""
         return sum(link.state == "up" for link in self._links.values()), len(self._links)
@@ -200,6 +205,7 @@ class _Link:
         self.state: HelperState = "connecting"
         self.note: str | None = None
         self.hello: Hello | None = None
+        self.challenge: Challenge | None = None
         self._ws: aiohttp.ClientWebSocketResponse | None = None
         self._ids = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Answered]] = {}
@@ -263,8 +269,8 @@ class _Link:
         if not secret:
             raise _Unreachable("connecting", "No helper has published this cluster's secret yet.", 1.0)
         async with await self._dial() as ws:
-            hello = await self._handshake(ws, secret)
-            self._ws, self.hello = ws, hello
+            challenge, hello = await self._handshake(ws, secret)
+            self._ws, self.challenge, self.hello = ws, challenge, hello
             self._set("up", hello.ptrace)
             await ws.send_bytes(_encode(Watch(pids=sorted(self.pids))))
             async for frame in ws:
@@ -296,7 +302,7 @@ class _Link:
         async with self.owner.session.get(url, headers=self.address.headers, timeout=timeout) as answer:
             return await answer.text() if answer.status == 503 else ""
 
-    async def _handshake(self, ws: aiohttp.ClientWebSocketResponse, secret: str) -> Hello:
+    async def _handshake(self, ws: aiohttp.ClientWebSocketResponse, secret: str) -> tuple[Challenge, Hello]:
         node_id = self.address.node_id
         node = f"node {node_id[:8]}"
         challenge = await self._receive(ws)
@@ -322,7 +328,7 @@ class _Link:
         ):
             note = f"What answers on {node} does not know this cluster's secret; it is not trusted."
             raise _Unreachable("refused", note, RETRY_REFUSED_S)
-        return hello
+        return challenge, hello
 
     async def _receive(self, ws: aiohttp.ClientWebSocketResponse) -> HelperToHub:
         try:
@@ -355,7 +361,7 @@ class _Link:
 
     def _lost(self) -> None:
         """Nothing known through the connection is claimed any longer."""
-        self._ws = self.hello = None
+        self._ws = self.hello = self.challenge = None
         node_id = self.address.node_id
         lost = [pid for node, pid in self.owner.titles if node == node_id]
         for pid in lost:
