@@ -95,6 +95,15 @@ describe("Overview", () => {
     expect(cell(1).dataset.mark).toBe("dim");
   });
 
+  it("marks the driver where it is the driver that is held", async () => {
+    put({ ...world, jobs: [job("01", { driver: { ...job("01").driver, worker_id: "w-driver" } })] });
+    const driver = thread({ worker_type: "driver", worker_id: "w-driver", actor_id: null });
+    put({ paused: [site("s1", { members: [driver] })] }, "paused");
+    await show("/overview?site=s1");
+    expect(screen.getByTestId("driver").dataset.mark).toBe("hit");
+    expect(cell(0).dataset.mark).toBe("dim");
+  });
+
   it("opens details by click, closes them with Esc", async () => {
     put(world);
     const router = await show();

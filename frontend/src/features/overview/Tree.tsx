@@ -33,7 +33,7 @@ export function Tree({ job, actors, marks, onOpen }: Props) {
   return (
     <>
       <div className={s.chain}>
-        <DriverCard job={job} />
+        <DriverCard job={job} marks={marks} />
         {chain.map((actor) => (
           <Maker key={actor.actor_id} actor={actor} marks={marks} onOpen={onOpen} arrow />
         ))}
@@ -85,7 +85,7 @@ function Made({ branch, makers, ...shared }: MadeProps) {
 /** Lines from the maker above (the last of a chain) to the columns of its groups. */
 function Connector({ makers, columns }: { makers: number; columns: number }) {
   const from = ((makers - 0.5) / makers) * 100;
-  const to = Array.from({ length: columns }, (_, i) => ((i + 0.5) / columns) * 100);
+  const to = columns === 1 ? [from] : Array.from({ length: columns }, (_, i) => ((i + 0.5) / columns) * 100);
   const left = Math.min(from, to[0] ?? from);
   const right = Math.max(from, to.at(-1) ?? from);
   const path = `M${from} 0V7M${left} 7H${right}${to.map((x) => `M${x} 7V14`).join("")}`;
@@ -137,13 +137,19 @@ function Groups({ list, makers, marks, compact, onOpen }: { list: GroupNode[] } 
 const makerName = (parent: Actor, { group }: GroupNode): string =>
   group.name && parent.rank !== null ? `${parent.class_name} ${parent.rank}` : parent.class_name;
 
-function DriverCard({ job: { driver, entrypoint } }: { job: Job }) {
+function DriverCard({ job: { driver, entrypoint }, marks }: { job: Job; marks: Marks }) {
   const words = useWords();
   const nodes = useTable("nodes");
   const tone = driver.state ?? "unknown";
   const ip = driver.node_id ? nodeLabel(driver.node_id, nodes) : driver.ip;
   return (
-    <section className={cx(ui.panel, s.card)} aria-label={words.tree.driver} data-testid="driver" data-state={tone}>
+    <section
+      className={cx(ui.panel, s.card)}
+      aria-label={words.tree.driver}
+      data-testid="driver"
+      data-mark={marks.ofDriver(driver.worker_id)}
+      data-state={tone}
+    >
       <span title={words.state[tone]}>
         <Swatch tone={tone} />
       </span>

@@ -7,6 +7,7 @@ export type Mark = "none" | "selected" | "hit" | "dim";
 export interface Marks {
   states: ReadonlySet<string>;
   of(actor: Actor): Mark;
+  ofDriver(workerId: string | null): Mark;
 }
 
 export function statesOf(search: ViewSearch): ReadonlySet<string> {
@@ -27,5 +28,6 @@ export function makeMarks(search: ViewSearch, site: PausedSite | undefined): Mar
       }
       return states.size > 0 && !states.has(actor.state) ? "dim" : "none";
     },
+    ofDriver: (workerId) => (workerId !== null && workers.has(workerId) ? "hit" : "none"),
   };
 }
