@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.bench.figures import percentile, say, summary
 from tests.bench.protocol import Row
+from tests.support import api
 from tests.support.cluster import RayCluster, wait_for
 from tests.support.page import PausedWatcher
 from tests.support.plugin import plugin_in
@@ -87,9 +88,7 @@ class Job:
 def bench() -> list[Row]:
     plugin_in()
     with RayCluster() as cluster, tempfile.TemporaryDirectory() as name:
-        wait_for(
-            "the hub", lambda: urllib.request.urlopen(f"{cluster.url}/debug/api/v1/health", timeout=5).close() or 1
-        )
+        wait_for("the hub", lambda: api.hub_pid(cluster.url))
         job = Job(cluster, Path(name) / "hits")
         page = PausedWatcher(cluster.url)
         peer = StateApi(cluster.url)
@@ -126,10 +125,10 @@ def bench() -> list[Row]:
         for name, values in late[word].items():
             say(f"  {summary(name, values)}")
     warm, fresh = late["hit"], late["fresh"]
-    api = "Ray's state API, polled every 1 s (no place)"
+    state_api = "Ray's state API, polled every 1 s (no place)"
 
     def row(name: str, ours: str, theirs: str, share: float, budget: str = "") -> Row:
-        return Row(name, percentile(warm[ours], share), "ms", percentile(warm[theirs], share), api, budget)
+        return Row(name, percentile(warm[ours], share), "ms", percentile(warm[theirs], share), state_api, budget)
 
     return [
         row("breakpoint hit -> on the page with its place, p50", "hit -> on the page", "peer", 0.5),

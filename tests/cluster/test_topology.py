@@ -12,13 +12,16 @@ from raydebug.api.paused import PausedSite
 from raydebug.api.topology import Actor, JobView
 from tests.support import api
 from tests.support.cluster import RayCluster, wait_for
+from tests.support.plugin import plugin_in
+from tests.support.rays import RAYS
 
 JOBS = Path(__file__).parent / "jobs"
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with RayCluster() as started:
+@pytest.fixture(scope="module", params=RAYS)
+def cluster(request: pytest.FixtureRequest) -> Iterator[RayCluster]:
+    plugin_in(request.param)
+    with RayCluster(python=request.param) as started:
         yield started
 
 
@@ -149,6 +152,20 @@ def test_every_kind_of_stop_is_placed(cluster: RayCluster, run: list[subprocess.
 
     run[0].kill()
     wait_for("the places to go", lambda: not sites_of(cluster, script), timeout=60)
+
+
+def test_what_post_mortem_freezes_is_placed_at_its_line(cluster: RayCluster, run: list[subprocess.Popen[str]]) -> None:
+    script = start(cluster, run, "crash.py")
+
+    def found() -> dict[str | None, PausedSite] | None:
+        sites = {site.exception: site for site in sites_of(cluster, script)}
+        return sites if len(sites) == 2 else None
+
+    sites = wait_for("two exceptions", found, timeout=90)
+    actor, task = sites["ValueError"], sites["ZeroDivisionError"]
+    assert (actor.kind, actor.line) == ("exception", api.line_of(script, "actor"))
+    assert (task.kind, task.line, task.function) == ("exception", api.line_of(script, "task"), "task")
+    assert (actor.members[0].task_name, task.members[0].task_name) == ("step", "task")
 
 
 def test_a_cluster_of_three_nodes(run: list[subprocess.Popen[str]]) -> None:

@@ -84,7 +84,7 @@ def many_pages(url: str, number: int, topics: tuple[Topic, ...] = ("topology", "
             assert chunk, f"refused: {head!r}"
             head += chunk
         assert b" 101 " in head.partition(b"\r\n")[0], head
-        sock.sendall(b"".join(map(_frame, (Hello(protocol=PROTOCOL), *(Subscribe(topic=topic) for topic in topics)))))
+        sock.sendall(_frame(Hello(protocol=PROTOCOL)) + b"".join(_frame(Subscribe(topic=topic)) for topic in topics))
         sock.setblocking(False)
         ready.register(sock, selectors.EVENT_READ, i)
         sockets.append(sock)

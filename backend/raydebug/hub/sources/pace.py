@@ -11,9 +11,9 @@ _REMEMBERED: Final = 5
 class Pace:
     """Adapts the pause between two polls to their measured cost.
 
-    ``share``: the fraction of time that polling may take; ``least_s``: the shortest period. An answer's time is its cost
-    plus how long it waited for a processor, here and there: on a busy machine mostly the latter. So the quickest of the
-    last few counts, or a breakpoint would be seen seconds late just when the machine is busy.
+    ``share``: the fraction of time that polling may take; ``least_s``: the shortest period. An answer takes as long as
+    it costs and as it waits for a processor, here and there: on a busy machine mostly the latter. So the quickest of
+    the last few counts, or a breakpoint would be seen seconds late just when the machine is busy.
     """
 
     def __init__(self, least_s: float, share: float = 0.05, most_s: float = 60.0) -> None:
