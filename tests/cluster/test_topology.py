@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from raydebug.api.names import TOKEN_HEADER
 from raydebug.api.paused import PausedSite
 from raydebug.api.topology import Actor, JobView
 from tests.support import api
@@ -16,17 +17,18 @@ from tests.support.plugin import plugin_in
 from tests.support.rays import RAYS
 
 JOBS = Path(__file__).parent / "jobs"
+TOKEN = "t" * 64
 
 
 @pytest.fixture(scope="module", params=RAYS)
 def cluster(request: pytest.FixtureRequest) -> Iterator[RayCluster]:
     plugin_in(request.param)
-    with RayCluster(python=request.param) as started:
+    with RayCluster(python=request.param, env={"RAYDEBUG_TOKEN": TOKEN}) as started:
         yield started
 
 
 @pytest.fixture
-def run(cluster: RayCluster) -> Iterator[list[subprocess.Popen[str]]]:
+def run() -> Iterator[list[subprocess.Popen[str]]]:
     """Drivers that are ended with the test."""
     drivers: list[subprocess.Popen[str]] = []
     yield drivers
@@ -91,8 +93,7 @@ def test_restarts_deaths_and_the_end_of_a_job(cluster: RayCluster, run: list[sub
         assert line, "the driver ended early"
 
     def states() -> dict[str, Actor]:
-        job = api.the_job(cluster.url, "endings.py")
-        return {str(a.name): a for a in [*job.actors, *(m for g in job.groups for m in g.members)]}
+        return {str(one.name): one for one in api.everyone(cluster.url, "endings.py")}
 
     def settled() -> dict[str, Actor] | None:
         now = states()
@@ -110,8 +111,10 @@ def test_restarts_deaths_and_the_end_of_a_job(cluster: RayCluster, run: list[sub
     }
     assert now["restarting"].restarts == 1
     assert now["restarting"].state == "idle"
-    assert "can't be built" in (now["unborn"].death_cause or "")
-    assert now["crashed"].death_cause
+    assert (now["unborn"].death_kind, now["unborn"].death_cause) == ("CREATION_FAILED", None)  # who may not see it
+    seen = {one.name: one for one in api.everyone(cluster.url, "endings.py", {TOKEN_HEADER: TOKEN})}
+    assert "can't be built" in (seen["unborn"].death_cause or "")
+    assert seen["crashed"].death_cause
 
     driver.stdin.write("\n")
     driver.stdin.close()
@@ -168,8 +171,10 @@ def test_what_post_mortem_freezes_is_placed_at_its_line(cluster: RayCluster, run
     assert (actor.members[0].task_name, task.members[0].task_name) == ("step", "task")
 
 
-def test_a_cluster_of_three_nodes(run: list[subprocess.Popen[str]]) -> None:
-    with RayCluster(num_cpus=2) as cluster:
+@pytest.mark.parametrize("python", RAYS)
+def test_a_cluster_of_three_nodes(python: str, run: list[subprocess.Popen[str]]) -> None:
+    plugin_in(python)
+    with RayCluster(num_cpus=2, python=python) as cluster:
         nodes = [cluster.add_node(), cluster.add_node()]
 
         def all_up() -> bool:

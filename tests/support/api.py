@@ -27,18 +27,24 @@ def hub_pid(base: str) -> int:
     return get(f"{base}/debug/api/v1/health", Health).pid
 
 
-def topology(base: str) -> Topology:
-    return get(f"{base}/debug/api/v1/topology", Topology)
+def topology(base: str, headers: dict[str, str] | None = None) -> Topology:
+    return get(f"{base}/debug/api/v1/topology", Topology, headers)
 
 
 def paused(base: str) -> list[PausedSite]:
     return get(f"{base}/debug/api/v1/paused", Paused).sites
 
 
-def the_job(base: str, script: str) -> JobView:
+def the_job(base: str, script: str, headers: dict[str, str] | None = None) -> JobView:
     """The newest job whose entrypoint names this script; LookupError if there is none."""
-    found = [job for job in topology(base).jobs if script in job.entrypoint]
+    found = [job for job in topology(base, headers).jobs if script in job.entrypoint]
     return max(found, key=lambda job: job.job_id) if found else _none(script)
+
+
+def everyone(base: str, script: str, headers: dict[str, str] | None = None) -> list[Actor]:
+    """All actors of that job, in a group or not."""
+    job = the_job(base, script, headers)
+    return [*job.actors, *(member for one in job.groups for member in one.members)]
 
 
 def _none(what: str) -> JobView:
