@@ -6,9 +6,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from raydebug.api.paused import PausedSite
+from raydebug.api.paused import Paused, PausedSite
 from raydebug.api.topology import Actor, JobView
 from tests.support import api
 from tests.support.cluster import RayCluster, wait_for
@@ -149,6 +150,43 @@ def test_every_kind_of_stop_is_placed(cluster: RayCluster, run: list[subprocess.
 
     run[0].kill()
     wait_for("the places to go", lambda: not sites_of(cluster, script), timeout=60)
+
+
+@pytest.mark.parametrize("command", ["ps", "paused"])
+def test_the_terminal_shows_the_same(cluster: RayCluster, run: list[subprocess.Popen[str]], command: str) -> None:
+    script = start(cluster, run, "crash.py")
+    wait_for("the crash", lambda: sites_of(cluster, script), timeout=90)
+    kind = {"ps": "topology", "paused": "paused"}[command]
+    for address in (cluster.url, cluster.address):  # by the dashboard, and by the GCS
+        shown = subprocess.run(
+            [cluster.python, "-m", "raydebug.cli", command, "--json", "--address", address],
+            capture_output=True,
+            env=cluster.env,
+            check=True,
+        )
+        said = msgspec.json.decode(shown.stdout)
+        page = api.get(f"{cluster.url}/debug/api/v1/{kind}", dict)
+        part = {"ps": "jobs", "paused": "sites"}[command]
+        ids = {"ps": "job_id", "paused": "site_id"}[command]
+        assert {row[ids] for row in said[part]} == {row[ids] for row in page[part]}
+        assert said[part]
+
+
+def test_frozen_exceptions_are_placed(cluster: RayCluster, run: list[subprocess.Popen[str]]) -> None:
+    script = start(cluster, run, "crash.py")
+
+    def both() -> dict[int | None, PausedSite] | None:
+        sites = {site.line: site for site in sites_of(cluster, script)}
+        return sites if len(sites) == 2 else None
+
+    sites = wait_for("two crashes", both, timeout=90)
+    actor, task = (sites[api.line_of(script, mark)] for mark in ("actor", "task"))
+    assert (actor.kind, actor.exception, actor.function) == ("exception", "ValueError", "Actor.deeper")
+    assert (task.kind, task.exception, task.function) == ("exception", "ZeroDivisionError", "task")
+    assert (actor.message, task.message) == (None, None)  # anonymous
+    token = {"X-Raydebug-Token": (cluster.session_dir / "raydebug" / "token").read_text().strip()}
+    seen = {site.line: site.message for site in api.get(f"{cluster.url}/debug/api/v1/paused", Paused, token).sites}
+    assert (seen[actor.line], seen[task.line]) == ("bad value 7", "division by zero")
 
 
 def test_a_cluster_of_three_nodes(run: list[subprocess.Popen[str]]) -> None:

@@ -69,6 +69,7 @@ def test_a_real_process_that_ends() -> None:
     sampler = TitleSampler()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         assert sampler.watch([child.pid]) == []
+        wait_for("its title", lambda: sampler.sample(1) is None and sampler.all())
         assert "input()" in sampler.all()[0].title
         child.kill()
     news = wait_for("its end", lambda: sampler.sample(1))

@@ -21,6 +21,8 @@ class _Watched:
     fd: int
     raw: bytes
     since_ns: int | None
+    looks: int = 0
+    """How often it was sampled before it said anything."""
 
 
 def readable(raw: bytes) -> str:
@@ -56,7 +58,7 @@ class TitleSampler:
             self._drop(pid)
         gone = []
         for pid, one in list(self._watched.items()):
-            if not self._look(one):  # ended; the same number may be a new process now
+            if one.raw and not self._look(one):  # ended; the same number may be a new process now
                 self._drop(pid)
         for pid in sorted(wanted - self._watched.keys()):
             try:
@@ -64,16 +66,13 @@ class TitleSampler:
             except OSError:
                 gone.append(pid)
                 continue
+            # Nothing to read: it has ended, or is in the middle of its exec; the next samples tell.
             one.raw = self._look(one)
-            if one.raw:
-                self._watched[pid] = one
-            else:
-                close(one.fd)
-                gone.append(pid)
+            self._watched[pid] = one
         return gone
 
     def all(self) -> list[Title]:
-        return [Title(pid, readable(one.raw), one.since_ns) for pid, one in self._watched.items()]
+        return [Title(pid, readable(one.raw), one.since_ns) for pid, one in self._watched.items() if one.raw]
 
     def sample(self, now_ns: int) -> Titles | None:
         """One look at all; None when nothing has changed."""
@@ -86,10 +85,13 @@ class TitleSampler:
             except OSError:
                 raw = b""
             if not raw:
-                gone.append(pid)
+                one.looks += 1
+                if one.raw or one.looks > 1:
+                    gone.append(pid)
             elif raw != one.raw:
-                one.raw, one.since_ns = raw, now_ns
-                changed.append(Title(pid, readable(raw), now_ns))
+                one.since_ns = now_ns if one.raw else None  # the first look says nothing of since when
+                one.raw = raw
+                changed.append(Title(pid, readable(raw), one.since_ns))
         for pid in gone:
             self._drop(pid)
         return Titles(changed=changed, gone=gone) if changed or gone else None
