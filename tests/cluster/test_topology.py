@@ -89,7 +89,7 @@ def test_restarts_deaths_and_the_end_of_a_job(cluster: RayCluster, run: list[sub
         assert line, "the driver ended early"
 
     def states() -> dict[str, Actor]:
-        job = api.the_job(cluster.url, "endings.py")
+        job = api.the_job(cluster.url, "endings.py", cluster.debugger)
         return {str(a.name): a for a in [*job.actors, *(m for g in job.groups for m in g.members)]}
 
     def settled() -> dict[str, Actor] | None:
@@ -184,7 +184,7 @@ def test_frozen_exceptions_are_placed(cluster: RayCluster, run: list[subprocess.
     assert (actor.kind, actor.exception, actor.function) == ("exception", "ValueError", "Actor.deeper")
     assert (task.kind, task.exception, task.function) == ("exception", "ZeroDivisionError", "task")
     assert (actor.message, task.message) == (None, None)  # anonymous
-    token = {"X-Raydebug-Token": (cluster.session_dir / "raydebug" / "token").read_text().strip()}
+    token = cluster.debugger
     seen = {site.line: site.message for site in api.get(f"{cluster.url}/debug/api/v1/paused", Paused, token).sites}
     assert (seen[actor.line], seen[task.line]) == ("bad value 7", "division by zero")
 

@@ -21,17 +21,17 @@ def get(url: str, kind: type[T], headers: dict[str, str] | None = None) -> T:
         return msgspec.json.decode(answer.read(), type=kind)
 
 
-def topology(base: str) -> Topology:
-    return get(f"{base}/debug/api/v1/topology", Topology)
+def topology(base: str, headers: dict[str, str] | None = None) -> Topology:
+    return get(f"{base}/debug/api/v1/topology", Topology, headers)
 
 
 def paused(base: str) -> list[PausedSite]:
     return get(f"{base}/debug/api/v1/paused", Paused).sites
 
 
-def the_job(base: str, script: str) -> JobView:
+def the_job(base: str, script: str, headers: dict[str, str] | None = None) -> JobView:
     """The newest job whose entrypoint names this script; LookupError if there is none."""
-    found = [job for job in topology(base).jobs if script in job.entrypoint]
+    found = [job for job in topology(base, headers).jobs if script in job.entrypoint]
     return max(found, key=lambda job: job.job_id) if found else _none(script)
 
 
