@@ -21,8 +21,6 @@ class _Watched:
     fd: int
     raw: bytes
     since_ns: int | None
-    looks: int = 0
-    """How often it was sampled before it said anything."""
 
 
 def readable(raw: bytes) -> str:
@@ -58,7 +56,7 @@ class TitleSampler:
             self._drop(pid)
         gone = []
         for pid, one in list(self._watched.items()):
-            if one.raw and not self._look(one):  # ended; the same number may be a new process now
+            if not self._look(one):  # ended; the same number may be a new process now
                 self._drop(pid)
         for pid in sorted(wanted - self._watched.keys()):
             try:
@@ -66,7 +64,6 @@ class TitleSampler:
             except OSError:
                 gone.append(pid)
                 continue
-            # Nothing to read: it has ended, or is in the middle of its exec; the next samples tell.
             one.raw = self._look(one)
             self._watched[pid] = one
         return gone
@@ -84,14 +81,14 @@ class TitleSampler:
                 raw = read(one.fd)
             except OSError:
                 raw = b""
-            if not raw:
-                one.looks += 1
-                if one.raw or one.looks > 1:
+            if raw == one.raw:
+                if not raw:
                     gone.append(pid)
-            elif raw != one.raw:
-                one.since_ns = now_ns if one.raw else None  # the first look says nothing of since when
-                one.raw = raw
-                changed.append(Title(pid, readable(raw), one.since_ns))
+            elif raw:
+                changed.append(Title(pid, readable(raw), now_ns))
+                one.raw, one.since_ns = raw, now_ns
+            else:
+                one.raw = raw  # ended, or for an instant in exec: the next look decides
         for pid in gone:
             self._drop(pid)
         return Titles(changed=changed, gone=gone) if changed or gone else None
