@@ -152,27 +152,9 @@ def test_every_kind_of_stop_is_placed(cluster: RayCluster, run: list[subprocess.
     wait_for("the places to go", lambda: not sites_of(cluster, script), timeout=60)
 
 
-@pytest.mark.parametrize("command", ["ps", "paused"])
-def test_the_terminal_shows_the_same(cluster: RayCluster, run: list[subprocess.Popen[str]], command: str) -> None:
-    script = start(cluster, run, "crash.py")
-    wait_for("the crash", lambda: sites_of(cluster, script), timeout=90)
-    kind = {"ps": "topology", "paused": "paused"}[command]
-    for address in (cluster.url, cluster.address):  # by the dashboard, and by the GCS
-        shown = subprocess.run(
-            [cluster.python, "-m", "raydebug.cli", command, "--json", "--address", address],
-            capture_output=True,
-            env=cluster.env,
-            check=True,
-        )
-        said = msgspec.json.decode(shown.stdout)
-        page = api.get(f"{cluster.url}/debug/api/v1/{kind}", dict)
-        part = {"ps": "jobs", "paused": "sites"}[command]
-        ids = {"ps": "job_id", "paused": "site_id"}[command]
-        assert {row[ids] for row in said[part]} == {row[ids] for row in page[part]}
-        assert said[part]
-
-
-def test_frozen_exceptions_are_placed(cluster: RayCluster, run: list[subprocess.Popen[str]]) -> None:
+def test_frozen_exceptions_are_placed_and_the_terminal_shows_the_same(
+    cluster: RayCluster, run: list[subprocess.Popen[str]]
+) -> None:
     script = start(cluster, run, "crash.py")
 
     def both() -> dict[int | None, PausedSite] | None:
@@ -187,6 +169,18 @@ def test_frozen_exceptions_are_placed(cluster: RayCluster, run: list[subprocess.
     token = cluster.debugger
     seen = {site.line: site.message for site in api.get(f"{cluster.url}/debug/api/v1/paused", Paused, token).sites}
     assert (seen[actor.line], seen[task.line]) == ("bad value 7", "division by zero")
+    for command, kind, part, key in (("ps", "topology", "jobs", "job_id"), ("paused", "paused", "sites", "site_id")):
+        page = api.get(f"{cluster.url}/debug/api/v1/{kind}", dict)
+        for address in (cluster.url, cluster.address):  # by the dashboard, and by the GCS
+            shown = subprocess.run(
+                [cluster.python, "-m", "raydebug.cli", command, "--json", "--address", address],
+                capture_output=True,
+                env=cluster.env,
+                check=True,
+            )
+            said = msgspec.json.decode(shown.stdout)
+            assert {row[key] for row in said[part]} == {row[key] for row in page[part]}
+            assert said[part]
 
 
 def test_a_cluster_of_three_nodes(run: list[subprocess.Popen[str]]) -> None:

@@ -107,14 +107,26 @@ class RayCluster:
         return self
 
     def add_node(self, *args: str, num_cpus: int = 2) -> subprocess.Popen[bytes]:
-        """Start one more node on this machine; returns the process whose end takes the node down."""
-        return self._spawn(
+        """Start one more node on this machine; returns the process whose end takes the node down.
+
+        It has joined then: nodes that start at the same moment on one machine take each other's ports.
+        """
+        node = self._spawn(
             f"--address={self.address}",
             f"--dashboard-agent-listen-port={free_port()}",
             "--object-store-memory=100000000",
             *args,
             num_cpus=num_cpus,
         )
+        log = self.temp_dir / f"start-{len(self._procs) - 1}.log"
+
+        def started() -> bool:
+            if node.poll() is not None:
+                raise RuntimeError(log.read_text())
+            return "Ray runtime started" in log.read_text()
+
+        wait_for("the node to join", started, timeout=180, period=0.2)
+        return node
 
     def _spawn(self, *args: str, num_cpus: int | None = None) -> subprocess.Popen[bytes]:
         log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")
