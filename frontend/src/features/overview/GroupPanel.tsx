@@ -72,7 +72,7 @@ export const GroupPanel = memo(
           marks={marks}
           onOpen={onOpen}
         />
-        <Foot members={members} />
+        <Foot members={members} clipped={group.clipped} />
       </section>
     );
   },
@@ -105,15 +105,16 @@ function Role({ line: { role, method, tone, since } }: { line: RoleLine }) {
   );
 }
 
-function Foot({ members }: { members: readonly Actor[] }) {
+function Foot({ members, clipped }: { members: readonly Actor[]; clipped: number }) {
   const { tree: t } = useWords();
   const gone = members.filter((m) => m.state === "dead" || m.state === "failed").length;
   const restarts = members.reduce((sum, m) => sum + m.restarts, 0);
-  if (gone === 0 && restarts === 0) return null;
+  if (gone === 0 && restarts === 0 && clipped === 0) return null;
   return (
     <footer className={s.groupFoot}>
       {gone > 0 ? <span>{t.alive(members.length - gone, members.length)}</span> : null}
       {restarts > 0 ? <span>{t.restarts(restarts)}</span> : null}
+      {clipped > 0 ? <span>{t.clippedMembers(clipped)}</span> : null}
     </footer>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { useTable } from "../../api/hooks";
+import { useLink } from "../../api/stores";
 import type { Actor, Node, PausedSite, PausedThread } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
 import { Swatch } from "../../ui/Glyph";
@@ -63,6 +64,7 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
   const kind = t.kind[site.kind];
   const owner = ownerOf(site, useTable("actors"), words);
   const place = placeOf(site);
+  const anonymous = useLink((link) => link.welcome?.role === "anonymous");
   return (
     <div className={s.site} data-testid="paused-site" data-site-id={site.site_id} data-selected={selected || undefined}>
       <button
@@ -92,7 +94,15 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
               ) : null}
             </span>
           )}
-          {site.exception ? <span className={s.exception}>{site.exception}</span> : null}
+          {site.exception ? (
+            <span className={s.exception} title={site.message ?? undefined}>
+              <b>{site.exception}</b>
+              {site.message ? <span className={s.message}>{site.message}</span> : null}
+            </span>
+          ) : null}
+          {site.exception && site.message === null && anonymous ? (
+            <span className={cx(ui.dim, s.meta)}>{t.messageHidden}</span>
+          ) : null}
           {site.note ? <span className={s.note}>{site.note}</span> : null}
           <span className={s.chips}>
             {whoOf(site).map((who) => (

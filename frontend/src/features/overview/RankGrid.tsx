@@ -3,6 +3,7 @@ import type { Actor, Node } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
 import { StateGlyph } from "../../ui/Glyph";
 import { cx } from "../../ui/widgets";
+import { methodOf, stateOf } from "./doing";
 import s from "./grid.module.css";
 import type { Marks } from "./marks";
 import { type Cell, type GridRow, gridRows } from "./tree";
@@ -109,9 +110,10 @@ interface CellProps {
 const RankCell = memo(
   function RankCell({ cell: { actor, rank }, compact, mark, words }: CellProps) {
     const shownRank = rank === null ? words.cell.unknownRank : String(rank);
-    const tone = actor?.state ?? "unknown";
-    const label = actor ? words.cell.label(shownRank, words.state[actor.state]) : words.cell.unseen(rank ?? 0);
-    const method = actor?.task_name ? ` · ${actor.task_name}` : "";
+    const tone = actor ? stateOf(actor) : "unknown";
+    const label = actor ? words.cell.label(shownRank, words.state[tone]) : words.cell.unseen(rank ?? 0);
+    const doing = actor && methodOf(actor, words);
+    const method = doing ? ` · ${doing}` : "";
     const restarts = actor && actor.restarts > 0 ? ` · ${words.cell.restarted(actor.restarts)}` : "";
     return (
       <button

@@ -5,6 +5,7 @@ import { useWords } from "../../i18n";
 import { Icon, Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Cut, cx, EmptyState, Since } from "../../ui/widgets";
+import { doingOf, stateOf } from "./doing";
 import { GroupPanel } from "./GroupPanel";
 import type { Marks } from "./marks";
 import s from "./overview.module.css";
@@ -49,6 +50,7 @@ export function Tree({ job, actors, marks, onOpen }: Props) {
       ) : (
         <Made branch={{ ...rest, plain: [...plain, ...rest.plain] }} makers={chain.length + 1} {...shared} />
       )}
+      {job.clipped_actors > 0 ? <p className={s.clipped}>{words.tree.clippedActors(job.clipped_actors)}</p> : null}
     </>
   );
 }
@@ -177,7 +179,7 @@ function Maker({
 }) {
   const words = useWords();
   const nodes = useTable("nodes");
-  const { state } = actor;
+  const state = stateOf(actor);
   const name = actor.name && actor.name !== actor.class_name ? actor.name : null;
   return (
     <>
@@ -203,7 +205,7 @@ function Maker({
           {name ? <Cut mono className={ui.dim} text={name} /> : null}
         </span>
         <Since ns={actor.since_ns} className={cx(ui.dim, s.meta)} />
-        <Cut mono className={ui.sec} text={actor.task_name ?? words.state[state].toLowerCase()} />
+        <Cut mono className={ui.sec} text={doingOf(actor, words)} />
         <span className={cx(ui.dim, ui.mono, s.meta)}>{actor.node_id ? nodeLabel(actor.node_id, nodes) : ""}</span>
       </button>
     </>
