@@ -3,7 +3,7 @@ import { useTable } from "../../api/hooks";
 import { useLink } from "../../api/stores";
 import type { Actor } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
-import { shortId } from "../../ui/format";
+import { shortClass, shortId } from "../../ui/format";
 import { Icon, Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Chip, CopyButton, Cut, cx, Since } from "../../ui/widgets";
@@ -53,12 +53,15 @@ export function Details({
   const group = actor.group_id ? groups.get(actor.group_id) : undefined;
   const parent = actor.parent_actor_id ? actors.get(actor.parent_actor_id) : undefined;
   const state = stateOf(actor);
-  const rank = actor.rank === null ? words.cell.unknownRank : String(actor.rank);
   return (
     <section className={cx(ui.panel, s.strip)} aria-label={t.details} data-testid="actor-details" data-tone={state}>
       <header className={s.head}>
         <Swatch tone={state} />
-        <b className={ui.cut}>{group ? t.title(group.name, rank) : (actor.name ?? actor.class_name)}</b>
+        <b className={ui.cut}>
+          {group && actor.rank !== null
+            ? t.title(group.name, String(actor.rank))
+            : (actor.name ?? shortClass(actor.class_name))}
+        </b>
         <span className={cx(ui.tone, s.state)}>{words.state[state]}</span>
         <Since ns={actor.since_ns} className={ui.dim} />
         {actor.detached ? <Chip>{words.tree.detached}</Chip> : null}
@@ -98,7 +101,14 @@ export function Details({
         <Fact name={t.parent}>
           {parent ? (
             <button type="button" className={s.link} onClick={() => onOpen(parent.actor_id)}>
-              <Cut mono text={parent.rank === null ? parent.class_name : `${parent.class_name} ${parent.rank}`} />
+              <Cut
+                mono
+                text={
+                  parent.rank === null
+                    ? shortClass(parent.class_name)
+                    : `${shortClass(parent.class_name)} ${parent.rank}`
+                }
+              />
             </button>
           ) : (
             <span>{actor.parent_task ? words.tree.madeByTask : words.tree.driver}</span>

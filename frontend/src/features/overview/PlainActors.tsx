@@ -2,6 +2,7 @@ import { memo, useState } from "react";
 import { useTable } from "../../api/hooks";
 import type { Actor } from "../../api/types.gen";
 import { useWords } from "../../i18n";
+import { shortClass } from "../../ui/format";
 import { Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Button, Cut, cx, Since } from "../../ui/widgets";
@@ -66,6 +67,7 @@ interface LineProps {
 const Line = memo(function Line({ actor, node, mark, onOpen }: LineProps) {
   const words = useWords();
   const state = stateOf(actor);
+  const doing = doingOf(actor, words);
   const name = actor.name && actor.name !== actor.class_name ? actor.name : null;
   return (
     <li className={s.actor}>
@@ -81,10 +83,12 @@ const Line = memo(function Line({ actor, node, mark, onOpen }: LineProps) {
           <Swatch tone={state} size={16} />
         </span>
         <span className={s.actorName} title={name ? `${actor.class_name} ${name}` : actor.class_name}>
-          <b>{actor.class_name}</b> {name ? <span className={cx(ui.dim, ui.mono)}>{name}</span> : null}
+          <b>{shortClass(actor.class_name)}</b> {name ? <span className={cx(ui.dim, ui.mono)}>{name}</span> : null}
         </span>
-        <Cut mono className={ui.sec} text={doingOf(actor, words)} />
-        <Since ns={actor.since_ns} className={ui.dim} />
+        <Cut mono={actor.task_name === doing} className={ui.sec} text={doing} />
+        <span className={s.actorSince}>
+          <Since ns={actor.since_ns} className={ui.dim} />
+        </span>
         <Cut mono className={ui.dim} text={node} />
       </button>
     </li>

@@ -109,9 +109,11 @@ interface CellProps {
 
 const RankCell = memo(
   function RankCell({ cell: { actor, rank }, compact, mark, words }: CellProps) {
-    const shownRank = rank === null ? words.cell.unknownRank : String(rank);
+    const shownRank = rank === null ? labelOf(actor, words) : String(rank);
     const tone = actor ? stateOf(actor) : "unknown";
-    const label = actor ? words.cell.label(shownRank, words.state[tone]) : words.cell.unseen(rank ?? 0);
+    const label = actor
+      ? words.cell.label(rank === null ? shownRank : words.headline.ranks(shownRank), words.state[tone])
+      : words.cell.unseen(rank ?? 0);
     const doing = actor && methodOf(actor, words);
     const method = doing ? ` · ${doing}` : "";
     const restarts = actor && actor.restarts > 0 ? ` · ${words.cell.restarted(actor.restarts)}` : "";
@@ -144,6 +146,10 @@ const RankCell = memo(
     a.compact === b.compact &&
     a.words === b.words,
 );
+
+/** Members that tell no rank are told apart by their name, or by their process. */
+const labelOf = (actor: Actor | null, words: Catalog): string =>
+  actor?.name ?? (actor?.pid ? String(actor.pid) : words.cell.unknownRank);
 
 const LOUD = new Set(["paused", "failed", "dead", "unknown", "pending"]);
 

@@ -62,6 +62,8 @@ export function buildTree(jobId: string, groups: Iterable<Group>, actors: Iterab
     if (!actor.group_id || !groupIds.has(actor.group_id)) push(loose, maker(actor.parent_actor_id), actor);
   }
   const groupsOf = new Map<string | null, Group[]>();
+  const size = (group: Group) => group.world_size ?? members.get(group.group_id)?.length ?? 0;
+  ownGroups.sort((a, b) => size(b) - size(a) || names.compare(a.name, b.name) || names.compare(a.group_id, b.group_id));
   for (const group of ownGroups) push(groupsOf, maker(group.parent_actor_id), group);
 
   const placed = new Set<string>();
