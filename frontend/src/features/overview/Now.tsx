@@ -1,7 +1,7 @@
 import { useSince } from "../../api/clock";
 import type { Job } from "../../api/types.gen";
 import { useWords } from "../../i18n";
-import { formatDuration } from "../../ui/format";
+import { formatDuration, shortCommand } from "../../ui/format";
 import { Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Cut, cx, Since } from "../../ui/widgets";
@@ -13,7 +13,7 @@ export function Now({ line, job }: { line: Headline; job: Job }) {
   const words = useWords();
   const ended = useSince(job.state === "finished" ? job.end_ns : null);
   const ago = ended === null ? null : words.job.endedAgo(formatDuration(ended, words.units));
-  const detail = [ago, line.detail || job.entrypoint].filter(Boolean).join(" · ");
+  const detail = [ago, line.detail || shortCommand(job.entrypoint)].filter(Boolean).join(" · ");
   return (
     <section className={cx(ui.panel, s.now)} data-tone={line.tone} data-testid="headline" aria-live="polite">
       <Swatch tone={line.tone} size={30} />
