@@ -20,9 +20,7 @@ import pytest
 
 from tests.support.cluster import RayCluster, wait_for
 from tests.support.plugin import agent_of, command, ours, plugin_in, with_stand_in
-
-OLD_RAYS = [p for p in os.environ.get("RAYDEBUG_TEST_OLD_RAYS", "").split(os.pathsep) if p]
-"""Interpreters with other versions of Ray and this package importable; see test_old_rays."""
+from tests.support.rays import OLD
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +176,7 @@ def test_token_mode(tmp_path: Path) -> None:
         assert get(cluster.url + "/debug/x", **spoofed)[0] == 401
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("python", OLD_RAYS)
+@pytest.mark.parametrize("python", OLD)
 def test_old_rays(python: str) -> None:
     plugin_in(python)
     with RayCluster(num_cpus=1, python=python, env=with_stand_in(python)) as cluster:

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from raydebug.hub.sources.helpers import HelperAddress, Helpers
-from tests.cluster.test_gateway import OLD_RAYS
 from tests.support.cluster import RayCluster, wait_for
 from tests.support.plugin import agent_of, plugin_in, with_stand_in
+from tests.support.rays import RAYS
 
 DRIVER = """
 import os, sys, ray
@@ -59,11 +59,7 @@ async def until(what: str, probe: Callable[[], object], timeout: float = 60) -> 
         await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize(
-    "python",
-    [sys.executable, *(pytest.param(p, marks=pytest.mark.full) for p in OLD_RAYS)],
-    ids=lambda p: Path(p).parts[-3],
-)
+@pytest.mark.parametrize("python", RAYS)
 def test_helper(python: str, tmp_path: Path) -> None:
     plugin_in(python)
     (tmp_path / "driver.py").write_text(DRIVER)

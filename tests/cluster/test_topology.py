@@ -13,13 +13,16 @@ from raydebug.api.paused import Paused, PausedSite
 from raydebug.api.topology import Actor, JobView
 from tests.support import api
 from tests.support.cluster import RayCluster, wait_for
+from tests.support.plugin import plugin_in
+from tests.support.rays import RAYS
 
 JOBS = Path(__file__).parent / "jobs"
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with RayCluster() as started:
+@pytest.fixture(scope="module", params=RAYS)
+def cluster(request: pytest.FixtureRequest) -> Iterator[RayCluster]:
+    plugin_in(request.param)
+    with RayCluster(python=request.param) as started:
         yield started
 
 

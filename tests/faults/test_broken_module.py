@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.cluster import RayCluster, wait_for
 from tests.support.plugin import plugin_in
+from tests.support.rays import RAYS
 
 TASK = "import ray; ray.init(); print(ray.get(ray.remote(num_cpus=0)(lambda: 'task done').remote()))"
 
@@ -32,13 +33,14 @@ def status(url: str) -> int:
     ],
     ids=["raises", "exits", "hollow"],
 )
-def test_a_module_that_fails_at_import(tmp_path: Path, broken: dict[str, str], said: str) -> None:
-    plugin_in()
+@pytest.mark.parametrize("python", RAYS)
+def test_a_module_that_fails_at_import(python: str, tmp_path: Path, broken: dict[str, str], said: str) -> None:
+    plugin_in(python)
     for name, text in broken.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    with RayCluster(num_cpus=1, env={"PYTHONPATH": str(tmp_path)}) as cluster:
+    with RayCluster(num_cpus=1, python=python, env={"PYTHONPATH": str(tmp_path)}) as cluster:
         assert status(cluster.url + "/api/version") == 200
         assert status(cluster.url + "/debug") == 404
         done = subprocess.run(

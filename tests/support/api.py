@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from raydebug.api.health import Health
 from raydebug.api.paused import Paused, PausedSite
 from raydebug.api.topology import Actor, GroupView, JobView, Topology
 
@@ -19,6 +20,11 @@ def get(url: str, kind: type[T], headers: dict[str, str] | None = None) -> T:
     request = urllib.request.Request(url, headers=headers or {})
     with urllib.request.urlopen(request, timeout=20) as answer:
         return msgspec.json.decode(answer.read(), type=kind)
+
+
+def hub_pid(base: str) -> int:
+    """The hub's, once it serves."""
+    return get(f"{base}/debug/api/v1/health", Health).pid
 
 
 def topology(base: str, headers: dict[str, str] | None = None) -> Topology:

@@ -60,6 +60,7 @@ class RayCluster:
         env: Mapping[str, str] | None = None,
         python: str = sys.executable,
         head_args: tuple[str, ...] = (),
+        ip: str = "127.0.0.1",
     ) -> None:
         self.python = python
         self.ray = str(Path(python).parent / "ray")
@@ -71,16 +72,17 @@ class RayCluster:
         self.temp_dir = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))
         self.gcs_port, self.dashboard_port = free_port(), free_port()
         self.num_cpus = num_cpus
+        self.ip = ip
         self.head_args = head_args
         self._procs: list[subprocess.Popen[bytes]] = []
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.gcs_port}"
+        return f"{self.ip}:{self.gcs_port}"
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.dashboard_port}"
+        return f"http://{self.ip}:{self.dashboard_port}"
 
     @property
     def session_dir(self) -> Path:
@@ -94,8 +96,8 @@ class RayCluster:
         self._spawn(
             "--head",
             f"--port={self.gcs_port}",
-            "--node-ip-address=127.0.0.1",
-            "--dashboard-host=127.0.0.1",
+            f"--node-ip-address={self.ip}",
+            f"--dashboard-host={self.ip}",
             f"--dashboard-port={self.dashboard_port}",
             f"--dashboard-agent-listen-port={free_port()}",
             f"--ray-client-server-port={free_port()}",
@@ -106,10 +108,11 @@ class RayCluster:
         wait_for("Ray's dashboard", lambda: self._dashboard_up() or None, timeout=120, period=0.2)
         return self
 
-    def add_node(self, *args: str, num_cpus: int = 2) -> subprocess.Popen[bytes]:
+    def add_node(self, *args: str, num_cpus: int = 2, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         """Start one more node on this machine; returns the process whose end takes the node down.
 
-        It has joined then: nodes that start at the same moment on one machine take each other's ports.
+        It has joined then: nodes that start at the same moment on one machine take each other's ports. ``prefix``: a command
+        that runs the rest of its arguments in its own place (``ip netns exec NAME``).
         """
         node = self._spawn(
             f"--address={self.address}",
@@ -117,6 +120,7 @@ class RayCluster:
             "--object-store-memory=100000000",
             *args,
             num_cpus=num_cpus,
+            prefix=prefix,
         )
         log = self.temp_dir / f"start-{len(self._procs) - 1}.log"
 
@@ -128,10 +132,13 @@ class RayCluster:
         wait_for("the node to join", started, timeout=180, period=0.2)
         return node
 
-    def _spawn(self, *args: str, num_cpus: int | None = None) -> subprocess.Popen[bytes]:
+    def _spawn(self, *args: str, num_cpus: int | None = None, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")
         proc = subprocess.Popen(
-            [self.ray, "start", *args, f"--num-cpus={num_cpus or self.num_cpus}", "--block", "--disable-usage-stats"],
+            [
+                *(*prefix, self.ray, "start", *args),
+                *(f"--num-cpus={num_cpus or self.num_cpus}", "--block", "--disable-usage-stats"),
+            ],
             env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -73,10 +73,10 @@ def test_import_is_cheap() -> None:
 
 def test_bench_table_is_replaced() -> None:
     rows = [Row("a", 2, "ms", 4, "b", "< 3 ms"), Row("c", 1, "ms")]
-    text = write_table("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n", rows)
+    text = write_table("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n", rows, "where")
     assert "old" not in text
-    assert text.startswith("before\n<!-- bench -->\n| what |")
+    assert text.startswith("before\n<!-- bench -->\nwhere\n\n| what |")
     assert "| a | 2 ms | b 4 ms | 0.5 | < 3 ms |" in text
     assert text.endswith("<!-- /bench -->\nafter\n")
     with pytest.raises(ValueError, match="README"):
-        write_table("no markers", rows)
+        write_table("no markers", rows, "where")

@@ -33,14 +33,15 @@ class RealCluster:
         self._refresher: Final = Refresher(self.cluster)
         self.helpers: Final = Helpers(
             self._secret,
-            on_state=lambda _node: self._helpers_changed(),
+            on_state=self._helper_changed,
             on_titles=lambda _node, _changed, _gone: self._titles_changed(),
         )
         soon = self._refresher.soon
+        self._paused: Final = PausedSource(self._gcs, self.cluster, self.helpers, soon)
         self.sources: Final[Sequence[FactSource]] = (
             GcsSource(self._gcs, self.cluster, self._looked),
             StatsSource(self._gcs, self.cluster, soon),
-            PausedSource(self._gcs, self.cluster, self.helpers, soon),
+            self._paused,
         )
 
     def doctor(self, config: Config) -> Doctor:
@@ -87,6 +88,11 @@ class RealCluster:
         for node_id, pids in self.cluster.pids_by_node().items():
             await self.helpers.watch(node_id, pids)
         self._helpers_changed()
+
+    def _helper_changed(self, node_id: str) -> None:
+        self._helpers_changed()
+        if self.helpers.state(node_id)[0] == "up":
+            self._paused.place_again(node_id)
 
     def _helpers_changed(self) -> None:
         for node in self.cluster.facts.nodes:

@@ -86,6 +86,14 @@ class PausedSource:
                 self._placing[worker_id] = asyncio.create_task(self._place(worker, since_ns))
         self._publish()
 
+    def place_again(self, node_id: str) -> None:
+        """The node's helper is up: look for the places that could not be read before."""
+        for worker_id, places in self._now.items():
+            task = self._placing.get(worker_id)
+            unknown = sum(place.thread_id is not None for place in places.places) < places.worker.threads
+            if places.worker.node_id == node_id and unknown and (task is None or task.done()):
+                self._placing[worker_id] = asyncio.create_task(self._place(places.worker, places.since_ns))
+
     async def _place(self, worker: PausedWorkerFact, since_ns: int) -> None:
         best: list[Place] = []
         error = None
