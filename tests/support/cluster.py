@@ -111,8 +111,8 @@ class RayCluster:
     def add_node(self, *args: str, num_cpus: int = 2, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         """Start one more node on this machine; returns the process whose end takes the node down.
 
-        It has joined then: nodes that start at the same moment on one machine take each other's ports. ``prefix``: a command
-        that runs the rest of its arguments in its own place (``ip netns exec NAME``).
+        It has joined then: nodes that start at the same moment on one machine take each other's ports. ``prefix``: a
+        command that runs the rest of its arguments in its own place (``ip netns exec NAME``).
         """
         node = self._spawn(
             f"--address={self.address}",
