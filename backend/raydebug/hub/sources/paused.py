@@ -84,7 +84,7 @@ class PausedSource:
         for worker_id, worker in workers.items():
             known = self._now.get(worker_id)
             if known is None or known.worker != worker:
-                since_ns = known.since_ns if known else self._remembered.pop(worker_id, None) or time.time_ns()
+                since_ns = known.since_ns if known else self._remembered.pop(worker_id, time.time_ns())
                 self._now[worker_id] = _unplaced(worker, since_ns, known.places if known else [])
                 if task := self._placing.pop(worker_id, None):
                     task.cancel()
