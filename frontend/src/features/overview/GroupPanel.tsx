@@ -34,6 +34,8 @@ export const GroupPanel = memo(
     const kind = group.kind === "actors" ? null : t.kind[group.kind];
     const facts = [ranks, hosts > 0 ? t.nodes(hosts) : null, kind, maker ? t.madeBy(maker) : null].filter(Boolean);
     const only = roles.length === 1 ? roles[0] : undefined;
+    // "2 dead" stands beside it: a role that does nothing has no more to say.
+    const said = only !== undefined && only.method === null && LOUD.some((state) => state === only.tone);
     return (
       <section
         className={cx(ui.panel, s.group)}
@@ -56,7 +58,7 @@ export const GroupPanel = memo(
               </Chip>
             );
           })}
-          {only ? <Role line={only} alone={group.name} /> : null}
+          {only && !said ? <Role line={only} alone={group.name} /> : null}
         </header>
         {only ? null : (
           <div className={s.roles}>
@@ -115,7 +117,7 @@ function Foot({ members, clipped }: { members: readonly Actor[]; clipped: number
   if (gone === 0 && restarts === 0 && clipped === 0) return null;
   return (
     <footer className={s.groupFoot}>
-      {gone > 0 ? <span>{t.alive(members.length - gone, members.length)}</span> : null}
+      {gone > 0 && gone < members.length ? <span>{t.alive(members.length - gone, members.length)}</span> : null}
       {restarts > 0 ? <span>{t.restarts(restarts)}</span> : null}
       {clipped > 0 ? <span>{t.clippedMembers(clipped)}</span> : null}
     </footer>
