@@ -17,9 +17,9 @@ import { expect, type Locator, type Page } from "@playwright/test";
 
 export type RankState = "running" | "idle" | "waiting" | "paused" | "failed" | "dead" | "pending" | "unknown";
 
-/** Opens the page (base URL) at a view and waits until the stream is live. `hash` is for example `#/overview?job=01000000`. */
-export async function open(page: Page, hash = ""): Promise<void> {
-  await page.goto(hash);
+/** Opens the page at a view (`cluster.page("#/overview?job=01000000")`) and waits until the stream is live. */
+export async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url);
   await expect(connection(page)).toHaveAttribute("data-state", "live");
 }
 
@@ -49,6 +49,6 @@ export async function selectJob(page: Page, jobId: string): Promise<void> {
 export async function signIn(page: Page, token: string): Promise<void> {
   const dialog = page.getByTestId("sign-in");
   if (!(await dialog.isVisible())) await page.getByTestId("role-badge").click();
-  await dialog.getByLabel("Token").fill(token);
+  await dialog.getByRole("textbox", { name: "Token" }).fill(token);
   await dialog.getByRole("button", { name: "Sign in" }).click();
 }

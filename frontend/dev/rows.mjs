@@ -15,10 +15,10 @@ const hex = (seed, length) => {
 export const empty = () => ({ nodes: [], jobs: [], groups: [], actors: [], sources: sources(), paused: [] });
 
 function sources(over = {}) {
-  return ["gcs", "paused", "helpers"].map((name) => ({
+  return ["gcs", "paused", "node stats"].map((name) => ({
     name,
     ok: true,
-    age_ns: 4e8,
+    fresh_ns: ago(0.4),
     period_ns: 1e9,
     note: null,
     ...over[name],
@@ -61,6 +61,7 @@ function actor(id, job, over) {
     since_ns: ago(171),
     restarts: 0,
     death_cause: null,
+    death_kind: null,
     armed: null,
     detached: false,
     namespace: "",
@@ -115,6 +116,7 @@ const group = (id, job, name, parent, size, roles) => ({
   parent_actor_id: parent,
   world_size: size,
   roles,
+  clipped: 0,
 });
 
 /** `raydebug demo` on one machine: two ranks, one place. */
@@ -153,6 +155,7 @@ export function demo() {
         end_ns: null,
         driver: driver(n),
         submission_id: null,
+        clipped_actors: 0,
       },
     ],
     groups: [group("g1", job, "actor_rollout", runner.actor_id, 2, ["actor", "rollout"])],
@@ -166,6 +169,7 @@ export function demo() {
         line: 88,
         function: "update_actor",
         exception: null,
+        message: null,
         since_ns: ago(13),
         members: ranks.map((r) => thread(r, "actor_rollout")),
         note: null,
@@ -228,6 +232,7 @@ export function verl() {
       r >= 24
         ? {
             state: "dead",
+            death_kind: "NODE_DIED",
             death_cause: `The actor died because its node has died. Node Id: ${nodes[17].node_id}`,
             since_ns: ago(48),
           }
@@ -238,6 +243,7 @@ export function verl() {
         ? {
             state: "failed",
             since_ns: ago(218),
+            death_kind: "WORKER_DIED",
             death_cause:
               "ActorDiedError: the worker died unexpectedly (exit code 137).\nIt may have been killed for memory.",
             restarts: 2,
@@ -275,6 +281,7 @@ export function verl() {
         end_ns: null,
         driver: driver(nodes[0], { task_name: null }),
         submission_id: "raysubmit_x",
+        clipped_actors: 230,
       },
       {
         job_id: "01000000",
@@ -284,12 +291,13 @@ export function verl() {
         end_ns: ago(59000),
         driver: driver(nodes[0], { state: "dead" }),
         submission_id: null,
+        clipped_actors: 0,
       },
     ],
     sources: sources({
-      helpers: {
+      "node stats": {
         ok: false,
-        age_ns: 5e9,
+        fresh_ns: ago(5),
         note: "helper missing on 10.42.3.16: py-spy isn't installed on this node; pip install raydebug there",
       },
     }),
@@ -301,6 +309,7 @@ export function verl() {
         line: 212,
         function: "update_policy",
         exception: null,
+        message: null,
         since_ns: ago(134),
         members: held.map((a) => thread(a, "actor_rollout")),
         note: null,
@@ -311,7 +320,8 @@ export function verl() {
         file: "/opt/verl/reward_fn.py",
         line: 88,
         function: "compute_score",
-        exception: "SandboxTimeout: no answer from the sandbox in 30 s <script>alert(1)</script>",
+        exception: "SandboxTimeout",
+        message: "no answer from the sandbox in 30 s <script>alert(1)</script>",
         since_ns: ago(218),
         members: [thread({ ...failed, task_name: "compute_score" }, "reward")],
         note: null,
@@ -323,6 +333,7 @@ export function verl() {
         line: null,
         function: null,
         exception: null,
+        message: null,
         since_ns: ago(20),
         members: [thread({ ...actors.at(-3), task_name: "push" }, null, { thread_id: null })],
         note: "Place unknown until attached: no helper on 10.42.3.11",
@@ -387,6 +398,7 @@ export function large() {
         end_ns: null,
         driver: driver(nodes[0]),
         submission_id: null,
+        clipped_actors: 0,
       },
     ],
     paused: [
@@ -397,6 +409,7 @@ export function large() {
         line: 31,
         function: "update_actor",
         exception: null,
+        message: null,
         since_ns: ago(30),
         members: held.map((a) => thread(a, "actor_rollout")),
         note: null,

@@ -27,6 +27,7 @@ export const job = (id: string, over: Partial<Job> = {}): Job => ({
   end_ns: null,
   driver: { worker_id: null, pid: 1, node_id: null, ip: "10.0.0.1", state: "waiting", task_name: null, since_ns: null },
   submission_id: null,
+  clipped_actors: 0,
   ...over,
 });
 
@@ -47,6 +48,7 @@ export const actor = (id: string, over: Partial<Actor> = {}): Actor => ({
   since_ns: null,
   restarts: 0,
   death_cause: null,
+  death_kind: null,
   armed: null,
   detached: false,
   namespace: "",
@@ -65,6 +67,7 @@ export const group = (id: string, over: Partial<Group> = {}): Group => ({
   parent_actor_id: null,
   world_size: null,
   roles: [],
+  clipped: 0,
   ...over,
 });
 
@@ -95,6 +98,7 @@ export const site = (id: string, over: Partial<PausedSite> = {}): PausedSite => 
   line: 88,
   function: "fit",
   exception: null,
+  message: null,
   since_ns: NOW_NS,
   members: [thread()],
   note: null,

@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from raydebug.api.names import TOKEN_HEADER
-from raydebug.api.paused import PausedSite
+from raydebug.api.paused import Paused, PausedSite
 from raydebug.api.topology import Actor, JobView
 from tests.support import api
 from tests.support.cluster import RayCluster, wait_for
@@ -17,13 +17,12 @@ from tests.support.plugin import plugin_in
 from tests.support.rays import RAYS
 
 JOBS = Path(__file__).parent / "jobs"
-TOKEN = "t" * 64
 
 
 @pytest.fixture(scope="module", params=RAYS)
 def cluster(request: pytest.FixtureRequest) -> Iterator[RayCluster]:
     plugin_in(request.param)
-    with RayCluster(python=request.param, env={"RAYDEBUG_TOKEN": TOKEN}) as started:
+    with RayCluster(python=request.param) as started:
         yield started
 
 
@@ -93,7 +92,8 @@ def test_restarts_deaths_and_the_end_of_a_job(cluster: RayCluster, run: list[sub
         assert line, "the driver ended early"
 
     def states() -> dict[str, Actor]:
-        return {str(one.name): one for one in api.everyone(cluster.url, "endings.py")}
+        job = api.the_job(cluster.url, "endings.py", cluster.debugger)
+        return {str(a.name): a for a in [*job.actors, *(m for g in job.groups for m in g.members)]}
 
     def settled() -> dict[str, Actor] | None:
         now = states()
@@ -111,10 +111,8 @@ def test_restarts_deaths_and_the_end_of_a_job(cluster: RayCluster, run: list[sub
     }
     assert now["restarting"].restarts == 1
     assert now["restarting"].state == "idle"
-    assert (now["unborn"].death_kind, now["unborn"].death_cause) == ("CREATION_FAILED", None)  # who may not see it
-    seen = {one.name: one for one in api.everyone(cluster.url, "endings.py", {TOKEN_HEADER: TOKEN})}
-    assert "can't be built" in (seen["unborn"].death_cause or "")
-    assert seen["crashed"].death_cause
+    assert "can't be built" in (now["unborn"].death_cause or "")
+    assert now["crashed"].death_cause
 
     driver.stdin.write("\n")
     driver.stdin.close()
@@ -157,18 +155,35 @@ def test_every_kind_of_stop_is_placed(cluster: RayCluster, run: list[subprocess.
     wait_for("the places to go", lambda: not sites_of(cluster, script), timeout=60)
 
 
-def test_what_post_mortem_freezes_is_placed_at_its_line(cluster: RayCluster, run: list[subprocess.Popen[str]]) -> None:
+def test_frozen_exceptions_are_placed_and_the_terminal_shows_the_same(
+    cluster: RayCluster, run: list[subprocess.Popen[str]]
+) -> None:
     script = start(cluster, run, "crash.py")
 
-    def found() -> dict[str | None, PausedSite] | None:
-        sites = {site.exception: site for site in sites_of(cluster, script)}
+    def both() -> dict[int | None, PausedSite] | None:
+        sites = {site.line: site for site in sites_of(cluster, script)}
         return sites if len(sites) == 2 else None
 
-    sites = wait_for("two exceptions", found, timeout=90)
-    actor, task = sites["ValueError"], sites["ZeroDivisionError"]
-    assert (actor.kind, actor.line) == ("exception", api.line_of(script, "actor"))
-    assert (task.kind, task.line, task.function) == ("exception", api.line_of(script, "task"), "task")
-    assert (actor.members[0].task_name, task.members[0].task_name) == ("step", "task")
+    sites = wait_for("two crashes", both, timeout=90)
+    actor, task = (sites[api.line_of(script, mark)] for mark in ("actor", "task"))
+    assert (actor.kind, actor.exception, actor.function) == ("exception", "ValueError", "Actor.deeper")
+    assert (task.kind, task.exception, task.function) == ("exception", "ZeroDivisionError", "task")
+    assert (actor.message, task.message) == (None, None)  # anonymous
+    token = cluster.debugger
+    seen = {site.line: site.message for site in api.get(f"{cluster.url}/debug/api/v1/paused", Paused, token).sites}
+    assert (seen[actor.line], seen[task.line]) == ("bad value 7", "division by zero")
+    for command, kind, part, key in (("ps", "topology", "jobs", "job_id"), ("paused", "paused", "sites", "site_id")):
+        page = api.get(f"{cluster.url}/debug/api/v1/{kind}", dict)
+        for address in (cluster.url, cluster.address):  # by the dashboard, and by the GCS
+            shown = subprocess.run(
+                [cluster.python, "-m", "raydebug.cli", command, "--json", "--address", address],
+                capture_output=True,
+                env=cluster.env,
+                check=True,
+            )
+            said = msgspec.json.decode(shown.stdout)
+            assert {row[key] for row in said[part]} == {row[key] for row in page[part]}
+            assert said[part]
 
 
 @pytest.mark.parametrize("python", RAYS)

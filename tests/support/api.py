@@ -41,12 +41,6 @@ def the_job(base: str, script: str, headers: dict[str, str] | None = None) -> Jo
     return max(found, key=lambda job: job.job_id) if found else _none(script)
 
 
-def everyone(base: str, script: str, headers: dict[str, str] | None = None) -> list[Actor]:
-    """All actors of that job, in a group or not."""
-    job = the_job(base, script, headers)
-    return [*job.actors, *(member for one in job.groups for member in one.members)]
-
-
 def _none(what: str) -> JobView:
     raise LookupError(f"no job {what}")
 

@@ -5,6 +5,7 @@ Never ``ray stop``: it ends every Ray process of the machine, other tests' clust
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -110,9 +111,10 @@ class RayCluster:
     def add_node(self, *args: str, num_cpus: int = 2, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         """Start one more node on this machine; returns the process whose end takes the node down.
 
-        ``prefix``: a command that runs the rest of its arguments in its own place (``ip netns exec NAME``).
+        It has joined then: nodes that start at the same moment on one machine take each other's ports. ``prefix``: a
+        command that runs the rest of its arguments in its own place (``ip netns exec NAME``).
         """
-        return self._spawn(
+        node = self._spawn(
             f"--address={self.address}",
             f"--dashboard-agent-listen-port={free_port()}",
             "--object-store-memory=100000000",
@@ -120,6 +122,15 @@ class RayCluster:
             num_cpus=num_cpus,
             prefix=prefix,
         )
+        log = self.temp_dir / f"start-{len(self._procs) - 1}.log"
+
+        def started() -> bool:
+            if node.poll() is not None:
+                raise RuntimeError(log.read_text())
+            return "Ray runtime started" in log.read_text()
+
+        wait_for("the node to join", started, timeout=180, period=0.2)
+        return node
 
     def _spawn(self, *args: str, num_cpus: int | None = None, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")
@@ -179,20 +190,20 @@ class RayCluster:
         self._procs[0].wait(90)
 
     def stop(self) -> None:
+        """End all of it at once: asked politely, Ray drains its nodes for up to 30 s."""
+        while left := self.processes():
+            for process in left:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            psutil.wait_procs(left, timeout=5)
         for proc in self._procs:
-            if proc.poll() is None:
-                proc.send_signal(signal.SIGTERM)
-        for proc in self._procs:
-            try:
-                proc.wait(20)
-            except subprocess.TimeoutExpired:
-                proc.kill()
-        for left in self.processes():
-            try:
-                left.kill()
-            except psutil.Error:
-                continue
+            proc.wait()
         shutil.rmtree(self.temp_dir, ignore_errors=True)
+
+    @property
+    def debugger(self) -> dict[str, str]:
+        """Headers of somebody who may see and do everything."""
+        return {"X-Raydebug-Token": (self.session_dir / "raydebug" / "token").read_text().strip()}
 
     def __enter__(self) -> RayCluster:
         try:

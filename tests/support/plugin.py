@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import aiohttp
 import psutil
 from aiohttp import web
 
@@ -115,6 +116,13 @@ def helper_process(socket: Path, *, node_id: str, secret: str) -> Iterator[subpr
             child.stdout.close()
 
 
+def runner_of(app: web.Application) -> web.AppRunner:
+    """One that doesn't wait long for handlers at its end; before aiohttp 3.9 runners knew no such limit."""
+    if aiohttp.__version__.startswith("3.8."):
+        return web.AppRunner(app)
+    return web.AppRunner(app, shutdown_timeout=0.5)
+
+
 @contextlib.asynccontextmanager
 async def small_agent(socket: Path) -> AsyncIterator[str]:
     """A server that does what our module in Ray's agent does with the hub's connection; yields its URL."""
@@ -128,7 +136,7 @@ async def small_agent(socket: Path) -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_get(AGENT_HELPER_PATH, handle)
-    runner = web.AppRunner(app)
+    runner = runner_of(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

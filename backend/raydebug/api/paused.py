@@ -13,7 +13,8 @@ class PausedThread(msgspec.Struct, frozen=True, kw_only=True):
     """One paused thread of a worker or driver.
 
     ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
-    ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name.
+    ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name. ``since_ns``: when raydebug saw it first, which is
+    within a second of the hit where the hub was up.
     """
 
     worker_id: str

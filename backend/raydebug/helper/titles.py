@@ -65,15 +65,11 @@ class TitleSampler:
                 gone.append(pid)
                 continue
             one.raw = self._look(one)
-            if one.raw:
-                self._watched[pid] = one
-            else:
-                close(one.fd)
-                gone.append(pid)
+            self._watched[pid] = one
         return gone
 
     def all(self) -> list[Title]:
-        return [Title(pid, readable(one.raw), one.since_ns) for pid, one in self._watched.items()]
+        return [Title(pid, readable(one.raw), one.since_ns) for pid, one in self._watched.items() if one.raw]
 
     def sample(self, now_ns: int) -> Titles | None:
         """One look at all; None when nothing has changed."""
@@ -85,11 +81,14 @@ class TitleSampler:
                 raw = read(one.fd)
             except OSError:
                 raw = b""
-            if not raw:
-                gone.append(pid)
-            elif raw != one.raw:
-                one.raw, one.since_ns = raw, now_ns
+            if raw == one.raw:
+                if not raw:
+                    gone.append(pid)
+            elif raw:
                 changed.append(Title(pid, readable(raw), now_ns))
+                one.raw, one.since_ns = raw, now_ns
+            else:
+                one.raw = raw  # ended, or for an instant in exec: the next look decides
         for pid in gone:
             self._drop(pid)
         return Titles(changed=changed, gone=gone) if changed or gone else None

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from raydebug.hub.access.files import private_directory
 from raydebug.hub.access.hosts import parse_patterns
 from raydebug.hub.app import Config, Hub
 from raydebug.hub.compose import RealCluster
@@ -73,7 +74,7 @@ async def serve(config: Config, *, watch_stdin: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     store = Store()
-    cluster = RealCluster(config.gcs_address, store)
+    cluster = RealCluster(config.gcs_address, private_directory(config.session_dir), store)
     hub = Hub(config, store, sources=cluster.sources, publisher=cluster, doctor=cluster.doctor(config).report)
     await hub.start()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -21,13 +22,15 @@ from raydebug.hub.sources.gcs import GcsSource, StatsSource
 from raydebug.hub.sources.helpers import HelperAddress, Helpers
 from raydebug.hub.sources.paused import PausedSource
 from raydebug.hub.sources.refresh import Refresher
+from raydebug.hub.sources.since import SinceFile
 from raydebug.hub.supervisor import FactSource
 
 
 class RealCluster:
     """Owns the connections to one cluster. ``sources`` are to be run, then ``close``."""
 
-    def __init__(self, gcs_address: str, store: Store) -> None:
+    def __init__(self, gcs_address: str, state_dir: Path, store: Store) -> None:
+        """``state_dir``: private to the hub; exists."""
         self._gcs: Final = ray_compat.Gcs(gcs_address)
         self.cluster: Final = Cluster(store)
         self._refresher: Final = Refresher(self.cluster)
@@ -37,7 +40,8 @@ class RealCluster:
             on_titles=lambda _node, _changed, _gone: self._titles_changed(),
         )
         soon = self._refresher.soon
-        self._paused: Final = PausedSource(self._gcs, self.cluster, self.helpers, soon)
+        since = SinceFile(state_dir / "paused.json")
+        self._paused: Final = PausedSource(self._gcs, self.cluster, self.helpers, since, soon)
         self.sources: Final[Sequence[FactSource]] = (
             GcsSource(self._gcs, self.cluster, self._looked),
             StatsSource(self._gcs, self.cluster, soon),

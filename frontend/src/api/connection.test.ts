@@ -120,7 +120,7 @@ it("takes a silent socket for lost, then for dead", async () => {
 it("waits for a credential when it is refused", async () => {
   const { useLink, connection } = await start();
   last().open();
-  last().say({ type: "refused", error: { code: "forbidden", message: "unknown token", hint: "" } });
+  last().say({ type: "refused", error: { code: "wrong_token", message: "The token is wrong.", hint: "" } });
   last().lose();
   vi.advanceTimersByTime(10_000);
   expect(FakeSocket.all.length).toBe(1);

@@ -4,9 +4,18 @@ import { socketUrl } from "./base";
 import { learnClock } from "./clock";
 import { DEAD_AFTER_MS, PING_EVERY_MS, retryDelay, STALE_AFTER_MS } from "./schedule";
 import { probe, signInToRay } from "./signin";
-import { setStale, takePatch, useLink } from "./stores";
+import { type SignIn, setStale, takePatch, useLink } from "./stores";
 import { forgetToken, storedToken } from "./token";
 import { type ClientMessage, type HubMessage, PROTOCOL, type Topic } from "./types.gen";
+
+/** Refusals that another credential mends. All others are told, and tried again. */
+const MENDED_BY: Record<string, SignIn> = {
+  wrong_token: "token",
+  grant_expired: "token",
+  grant_revoked: "token",
+  session_ended: "token",
+  ray_token_needed: "ray",
+};
 
 class Connection {
   private socket: WebSocket | null = null;
@@ -93,9 +102,8 @@ class Connection {
         useLink.setState({ roundTripMs: Math.max(0, performance.now() - message.t) });
         break;
       case "refused": {
-        const { code } = message.error;
-        const signIn = code === "unauthenticated" || code === "forbidden";
-        useLink.setState({ error: message.error, ...(signIn ? { signIn: "token" as const } : {}) });
+        const signIn = MENDED_BY[message.error.code];
+        useLink.setState({ error: message.error, ...(signIn ? { signIn } : {}) });
         break;
       }
     }

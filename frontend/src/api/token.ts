@@ -62,10 +62,11 @@ export function forgetToken(): void {
   for (const store of stores()) store.removeItem(KEY);
 }
 
-/** Runs before anything else: takes the token out of the address bar and goes on to the view asked for. */
-export function takeTokenFromAddress(): void {
+/** Takes the token out of the address bar and goes on to the view asked for. True where there was one. */
+export function takeTokenFromAddress(): boolean {
   const found = tokenFromFragment(window.location.hash);
-  if (!found) return;
+  if (!found) return false;
   if (found.token) keepToken(found.token, false);
   window.history.replaceState(null, "", window.location.pathname + window.location.search + found.hash);
+  return true;
 }

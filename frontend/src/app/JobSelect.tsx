@@ -4,7 +4,7 @@ import { useTable } from "../api/hooks";
 import { pickJob, sortJobs } from "../api/jobs";
 import type { Job } from "../api/types.gen";
 import { useWords } from "../i18n";
-import { formatDuration } from "../ui/format";
+import { formatDuration, shortCommand } from "../ui/format";
 import { Icon, Swatch } from "../ui/Glyph";
 import { useChangeSearch, useViewSearch } from "../ui/search";
 import ui from "../ui/ui.module.css";
@@ -72,7 +72,7 @@ function JobLine({ job }: { job: Job }) {
         </span>
       )}
       <span className={s.ruleSmall} />
-      <Cut mono text={job.entrypoint || t.noEntrypoint} className={s.entrypoint} />
+      <Cut mono text={shortCommand(job.entrypoint) || t.noEntrypoint} title={job.entrypoint} className={s.entrypoint} />
       <span className={cx(ui.dim, ui.mono)}>{job.job_id}</span>
     </>
   );

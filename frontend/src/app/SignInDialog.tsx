@@ -121,6 +121,6 @@ function problemText(checked: Extract<Checked, { ok: false }>, ray: boolean, wor
   const t = words.signIn;
   const { code, message, hint } = checked.error;
   if (code === "unreachable") return t.unreachable;
-  if (code === "forbidden" || code === "unauthenticated") return ray ? t.wrongRay : t.wrong;
+  if (code === "wrong_token" || code === "forbidden") return ray ? t.wrongRay : t.wrong;
   return [message, hint].filter(Boolean).join(" ") || t.unreachable;
 }

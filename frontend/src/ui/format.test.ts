@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { describe, expect, it } from "vitest";
 import { en } from "../i18n";
-import { baseName, formatDuration, formatRanks } from "./format";
+import { baseName, formatDuration, formatRanks, shortClass, shortCommand } from "./format";
 import { parseSearch, stringifySearch, validateSearch } from "./search";
 
 describe("formatDuration", () => {
@@ -28,6 +28,14 @@ describe("formatRanks", () => {
 it("baseName", () => {
   expect(baseName("/a/b.py")).toBe("b.py");
   expect(baseName("<string>")).toBe("<string>");
+});
+
+it("leaves out where a class was written, and the folder of the interpreter", () => {
+  expect(shortClass("create_colocated_worker_cls.<locals>.WorkerDict")).toBe("WorkerDict");
+  expect(shortClass("TaskRunner")).toBe("TaskRunner");
+  expect(shortCommand("/opt/env/bin/python -m train --to /tmp/x")).toBe("python -m train --to /tmp/x");
+  expect(shortCommand("raydebug demo /tmp")).toBe("raydebug demo /tmp");
+  expect(shortCommand("/usr/bin/train")).toBe("train");
 });
 
 describe("search parameters", () => {

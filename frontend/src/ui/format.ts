@@ -26,6 +26,12 @@ export function formatRanks(ranks: readonly number[]): string {
   return parts.join(", ");
 }
 
+/** "create_colocated_worker_cls.<locals>.WorkerDict" -> "WorkerDict": where a class was written isn't what it is. */
+export const shortClass = (name: string): string => name.slice(name.lastIndexOf(".") + 1) || name;
+
+/** "/opt/env/bin/python train.py" -> "python train.py": the folder of the interpreter pushes out what differs. */
+export const shortCommand = (command: string): string => command.replace(/^\/\S*\/(?=[^\s/]+(\s|$))/, "");
+
 export const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1) || path;
 
 export const shortId = (id: string): string => id.slice(0, 8);

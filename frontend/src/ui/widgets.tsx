@@ -33,9 +33,19 @@ export function Chip({ tone, title, children }: { tone?: Tone; title?: string; c
 }
 
 /** Text that may be long: cut with an ellipsis, whole in the title. */
-export function Cut({ text, mono, className }: { text: string; mono?: boolean; className?: string }) {
+export function Cut({
+  text,
+  title = text,
+  mono,
+  className,
+}: {
+  text: string;
+  title?: string;
+  mono?: boolean;
+  className?: string;
+}) {
   return (
-    <span className={cx(ui.cut, mono && ui.mono, className)} title={text}>
+    <span className={cx(ui.cut, mono && ui.mono, className)} title={title}>
       {text}
     </span>
   );

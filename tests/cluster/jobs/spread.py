@@ -1,5 +1,7 @@
 """One actor per node, each held at a breakpoint."""
 
+import time
+
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -15,4 +17,6 @@ nodes = [node["NodeID"] for node in ray.nodes()]
 workers = [
     Worker.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote() for node in nodes
 ]
-ray.get([worker.step.remote() for worker in workers])
+calls = [worker.step.remote() for worker in workers]
+while True:  # a driver that outlives its actors
+    time.sleep(1)

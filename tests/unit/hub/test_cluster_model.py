@@ -100,6 +100,20 @@ def test_paused_worker_and_driver() -> None:
     assert job.driver.state == "paused"
 
 
+def test_a_place_on_a_lost_node_is_gone() -> None:
+    """The GCS keeps the workers of a lost node as alive and paused."""
+    worker = facts.actor("Worker", state="DEAD", death_kind="NODE_DIED")
+    cluster = cluster_of([worker])
+    fact = PausedWorkerFact(worker_id=worker.worker_id or "", pid=9, node_id="n1", is_driver=False, threads=1)
+    place = Place(kind="breakpoint", file="/job/a.py", line=3, function="f")
+    cluster.set_paused({fact.worker_id: PausedPlaces(worker=fact, places=[place], since_ns=50)})
+    lost = facts.node(alive=False, end_ns=60)
+    cluster.set_facts(ClusterFacts(nodes=[lost], jobs=[facts.job()], actors=[worker]))
+    cluster.refresh()
+    assert not cluster.store.table("paused")
+    assert row(cluster, worker).state == "failed"
+
+
 def test_old_ended_jobs_and_dead_actors_are_left_out_and_counted() -> None:
     jobs = [facts.job(f"{n:02x}000000", ended=True, start_ns=n) for n in range(1, MAX_ENDED_JOBS + 4)]
     live = facts.job("ff000000", start_ns=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from raydebug.hub.model.cluster import Cluster
 from raydebug.hub.model.store import Store
 from raydebug.hub.sources import paused
 from raydebug.hub.sources.paused import PausedSource
+from raydebug.hub.sources.since import SinceFile
 
 WORKER = PausedWorkerFact(worker_id="w", pid=7, node_id="n", is_driver=False, threads=1)
 STACK = Thread(
@@ -49,10 +51,34 @@ class Helper:
         raise AssertionError("nobody crashed")
 
 
-async def test_a_helper_that_comes_late_places_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def source_of(cluster: Cluster, helper: Helper, state: Path) -> PausedSource:
+    since = SinceFile(state / "paused.json")
+    return PausedSource(OnePaused(), cluster, helper, since, lambda: None)  # type: ignore[arg-type]
+
+
+async def test_since_when_is_kept_over_a_restart_of_the_hub(tmp_path: Path) -> None:
+    def since() -> int:
+        cluster.refresh()
+        (one,) = cluster.store.table("paused").values()
+        assert isinstance(one, PausedSite)
+        return one.since_ns
+
+    cluster = Cluster(Store())
+    await source_of(cluster, Helper(), tmp_path).look()
+    before = since()
+    cluster = Cluster(Store())
+    await source_of(cluster, Helper(), tmp_path).look()
+    assert since() == before
+    (tmp_path / "paused.json").write_text("{not json")
+    cluster = Cluster(Store())
+    await source_of(cluster, Helper(), tmp_path).look()
+    assert since() > before
+
+
+async def test_a_helper_that_comes_late_places_what_waits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(paused, "_TRIES", 2)
     cluster, helper = Cluster(Store()), Helper()
-    source = PausedSource(OnePaused(), cluster, helper, lambda: None)  # type: ignore[arg-type]
+    source = source_of(cluster, helper, tmp_path)
 
     def place() -> tuple[int | None, str | None]:
         cluster.refresh()

@@ -86,7 +86,7 @@ class Cluster:
         self._helpers[node_id] = (state, note)
 
     def set_paused(self, paused: Mapping[str, PausedPlaces]) -> None:
-        """``paused``: worker id -> its places, all there are."""
+        """``paused``: worker id -> its places, all that Ray names."""
         self._paused = dict(paused)
 
     def pids_by_node(self) -> dict[str, list[int]]:
@@ -207,9 +207,13 @@ class Cluster:
     ) -> list[tuple[sites.Place, PausedThread]]:
         by_worker = {actor.worker_id: actor for actor in actors.values() if actor.worker_id}
         drivers = {job.driver_worker_id: job.job_id for job in self._facts.jobs}
+        # The GCS goes on calling the workers of a lost node alive and paused.
+        lost = {node.node_id for node in self._facts.nodes if not node.alive}
         found = []
         for worker_id, paused in self._paused.items():
             worker = paused.worker
+            if worker.node_id in lost:
+                continue
             actor = by_worker.get(worker_id)
             group = grouping.get(actor.group_id) if actor and actor.group_id else None
             title = self._titles.get((worker.node_id, worker.pid))

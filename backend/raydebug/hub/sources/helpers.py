@@ -268,7 +268,8 @@ class _Link:
         secret = await self.owner.secret()
         if not secret:
             raise _Unreachable("connecting", "No helper has published this cluster's secret yet.", 1.0)
-        async with await self._dial() as ws:
+        ws = await self._dial()
+        try:
             challenge, hello = await self._handshake(ws, secret)
             self._ws, self.challenge, self.hello = ws, challenge, hello
             self._set("up", hello.ptrace)
@@ -277,6 +278,8 @@ class _Link:
                 if frame.type is not aiohttp.WSMsgType.BINARY:
                     break
                 self._take(_decode(frame.data))
+        finally:
+            await ws.close()
         if ws.close_code == TAKEN_OVER:
             note = "Another hub has taken over this node's helper; a helper serves one hub."
             raise _Unreachable("connecting", note, RETRY_REFUSED_S)

@@ -16,6 +16,7 @@ from raydebug.hub.model.sites import Place, paused_places
 from raydebug.hub.model.store import Store
 from raydebug.hub.sources.pace import Pace
 from raydebug.hub.sources.report import Report
+from raydebug.hub.sources.since import SinceFile
 from raydebug.ray_compat import Gcs, GcsError
 
 _LEGACY_PERIOD_S: Final = 1.0
@@ -33,11 +34,15 @@ class Stacker(Protocol):
 class PausedSource:
     name: Final = "paused"
 
-    def __init__(self, gcs: Gcs, cluster: Cluster, stacker: Stacker, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, gcs: Gcs, cluster: Cluster, stacker: Stacker, memory: SinceFile, changed: Callable[[], None]
+    ) -> None:
         self._gcs: Final = gcs
         self._cluster: Final = cluster
         self._stacker: Final = stacker
         self._changed: Final = changed
+        self._memory: Final = memory
+        self._remembered = memory.load()
         self._now: dict[str, PausedPlaces] = {}
         self._placing: dict[str, asyncio.Task[None]] = {}
         self._legacy: list[LegacySessionFact] = []
@@ -79,11 +84,12 @@ class PausedSource:
         for worker_id, worker in workers.items():
             known = self._now.get(worker_id)
             if known is None or known.worker != worker:
-                since_ns = known.since_ns if known else time.time_ns()
+                since_ns = known.since_ns if known else self._remembered.pop(worker_id, time.time_ns())
                 self._now[worker_id] = _unplaced(worker, since_ns, known.places if known else [])
                 if task := self._placing.pop(worker_id, None):
                     task.cancel()
                 self._placing[worker_id] = asyncio.create_task(self._place(worker, since_ns))
+        self._memory.save({worker_id: places.since_ns for worker_id, places in self._now.items()})
         self._publish()
 
     def place_again(self, node_id: str) -> None:

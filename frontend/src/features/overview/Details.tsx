@@ -1,12 +1,14 @@
 import type { ReactNode } from "react";
 import { useTable } from "../../api/hooks";
+import { useLink } from "../../api/stores";
 import type { Actor } from "../../api/types.gen";
-import { useWords } from "../../i18n";
-import { shortId } from "../../ui/format";
+import { type Catalog, useWords } from "../../i18n";
+import { shortClass, shortId } from "../../ui/format";
 import { Icon, Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Chip, CopyButton, Cut, cx, Since } from "../../ui/widgets";
 import s from "./details.module.css";
+import { methodOf, stateOf } from "./doing";
 import { nodeLabel } from "./tree";
 
 /** All that is known of one actor, in a strip at the foot of the view. */
@@ -50,18 +52,17 @@ export function Details({
   }
   const group = actor.group_id ? groups.get(actor.group_id) : undefined;
   const parent = actor.parent_actor_id ? actors.get(actor.parent_actor_id) : undefined;
-  const rank = actor.rank === null ? words.cell.unknownRank : String(actor.rank);
+  const state = stateOf(actor);
   return (
-    <section
-      className={cx(ui.panel, s.strip)}
-      aria-label={t.details}
-      data-testid="actor-details"
-      data-tone={actor.state}
-    >
+    <section className={cx(ui.panel, s.strip)} aria-label={t.details} data-testid="actor-details" data-tone={state}>
       <header className={s.head}>
-        <Swatch tone={actor.state} />
-        <b className={ui.cut}>{group ? t.title(group.name, rank) : (actor.name ?? actor.class_name)}</b>
-        <span className={cx(ui.tone, s.state)}>{words.state[actor.state]}</span>
+        <Swatch tone={state} />
+        <b className={ui.cut}>
+          {group && actor.rank !== null
+            ? t.title(group.name, String(actor.rank))
+            : (actor.name ?? shortClass(actor.class_name))}
+        </b>
+        <span className={cx(ui.tone, s.state)}>{words.state[state]}</span>
         <Since ns={actor.since_ns} className={ui.dim} />
         {actor.detached ? <Chip>{words.tree.detached}</Chip> : null}
         <span className={ui.grow} />
@@ -69,7 +70,7 @@ export function Details({
       </header>
       <dl className={s.facts}>
         <Fact name={t.method}>
-          <Cut mono text={methodOf(actor, words)} />
+          <Cut mono text={methodText(actor, words)} />
         </Fact>
         {actor.role ? <Fact name={t.role}>{actor.role}</Fact> : null}
         <Fact name={t.class} copy={actor.class_name}>
@@ -100,7 +101,14 @@ export function Details({
         <Fact name={t.parent}>
           {parent ? (
             <button type="button" className={s.link} onClick={() => onOpen(parent.actor_id)}>
-              <Cut mono text={parent.rank === null ? parent.class_name : `${parent.class_name} ${parent.rank}`} />
+              <Cut
+                mono
+                text={
+                  parent.rank === null
+                    ? shortClass(parent.class_name)
+                    : `${shortClass(parent.class_name)} ${parent.rank}`
+                }
+              />
             </button>
           ) : (
             <span>{actor.parent_task ? words.tree.madeByTask : words.tree.driver}</span>
@@ -109,24 +117,43 @@ export function Details({
         <Fact name={t.restarts}>
           <span className={ui.num}>{actor.restarts}</span>
         </Fact>
-        {actor.death_cause ? (
-          <div className={s.cause}>
-            <dt>{t.deathCause}</dt>
-            <dd>
-              <pre>{actor.death_cause}</pre>
-              <CopyButton text={actor.death_cause} what={t.deathCause} />
-            </dd>
-          </div>
+        {actor.death_kind ? (
+          <Fact name={t.deathKind} copy={actor.death_kind}>
+            <Cut mono text={actor.death_kind} />
+          </Fact>
         ) : null}
+        <Cause actor={actor} />
       </dl>
     </section>
   );
 }
 
-function methodOf(actor: Actor, words: ReturnType<typeof useWords>): string {
-  if (actor.task_name) return actor.task_name;
-  if (actor.methods_running !== null && actor.methods_running > 0) return words.actor.inMethods(actor.methods_running);
-  return actor.state === "running" || actor.state === "waiting" ? words.app.unknown : words.tree.noMethod;
+/** Why it ended. Messages of user code may hold secrets: the hub leaves them out for who isn't signed in. */
+function Cause({ actor }: { actor: Actor }) {
+  const { actor: t } = useWords();
+  const anonymous = useLink((link) => link.welcome?.role === "anonymous");
+  if (!actor.death_cause && !(actor.death_kind && anonymous)) return null;
+  return (
+    <div className={s.cause}>
+      <dt>{t.deathCause}</dt>
+      <dd>
+        {actor.death_cause ? (
+          <>
+            <pre>{actor.death_cause}</pre>
+            <CopyButton text={actor.death_cause} what={t.deathCause} />
+          </>
+        ) : (
+          <span className={ui.dim}>{t.causeHidden}</span>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+function methodText(actor: Actor, words: Catalog): string {
+  const known = methodOf(actor, words);
+  if (known !== null) return known;
+  return ["running", "waiting", "unknown"].includes(stateOf(actor)) ? words.app.unknown : words.tree.noMethod;
 }
 
 function Fact({ name, copy, children }: { name: string; copy?: string | null; children: ReactNode }) {

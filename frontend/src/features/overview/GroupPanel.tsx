@@ -27,11 +27,15 @@ export const GroupPanel = memo(
     const roles = roleLines(group, members);
     const counts = countStates(members);
     const size = group.world_size;
-    const ranks = size !== null && size !== members.length ? t.ranksOf(members.length, size) : t.ranks(members.length);
+    const ranked = members.some((m) => m.rank !== null);
+    const all = ranked ? t.ranks(members.length) : t.members(members.length);
+    const ranks = size !== null && size !== members.length ? t.ranksOf(members.length, size) : all;
     const hosts = new Set(members.map((m) => m.node_id).filter((id) => id !== null)).size;
     const kind = group.kind === "actors" ? null : t.kind[group.kind];
     const facts = [ranks, hosts > 0 ? t.nodes(hosts) : null, kind, maker ? t.madeBy(maker) : null].filter(Boolean);
     const only = roles.length === 1 ? roles[0] : undefined;
+    // "2 dead" stands beside it: a role that does nothing has no more to say.
+    const said = only !== undefined && only.method === null && LOUD.some((state) => state === only.tone);
     return (
       <section
         className={cx(ui.panel, s.group)}
@@ -54,7 +58,7 @@ export const GroupPanel = memo(
               </Chip>
             );
           })}
-          {only ? <Role line={only} /> : null}
+          {only && !said ? <Role line={only} alone={group.name} /> : null}
         </header>
         {only ? null : (
           <div className={s.roles}>
@@ -72,7 +76,7 @@ export const GroupPanel = memo(
           marks={marks}
           onOpen={onOpen}
         />
-        <Foot members={members} />
+        <Foot members={members} clipped={group.clipped} />
       </section>
     );
   },
@@ -87,12 +91,13 @@ export const GroupPanel = memo(
     a.node.members.every((member, i) => member === b.node.members[i]),
 );
 
-function Role({ line: { role, method, tone, since } }: { line: RoleLine }) {
+/** `alone`: the name of the group, which says already what its only role is. */
+function Role({ line: { role, method, tone, since }, alone }: { line: RoleLine; alone?: string }) {
   const words = useWords();
   const busy = method !== null;
   return (
     <span className={s.role} data-tone={tone}>
-      {role ? <i>{role}</i> : null}
+      {role && role !== alone ? <i>{role}</i> : null}
       <Cut mono className={busy ? undefined : ui.dim} text={method ?? words.state[tone].toLowerCase()} />
       {since === null ? null : busy ? (
         <b className={ui.tone}>
@@ -105,15 +110,16 @@ function Role({ line: { role, method, tone, since } }: { line: RoleLine }) {
   );
 }
 
-function Foot({ members }: { members: readonly Actor[] }) {
+function Foot({ members, clipped }: { members: readonly Actor[]; clipped: number }) {
   const { tree: t } = useWords();
   const gone = members.filter((m) => m.state === "dead" || m.state === "failed").length;
   const restarts = members.reduce((sum, m) => sum + m.restarts, 0);
-  if (gone === 0 && restarts === 0) return null;
+  if (gone === 0 && restarts === 0 && clipped === 0) return null;
   return (
     <footer className={s.groupFoot}>
-      {gone > 0 ? <span>{t.alive(members.length - gone, members.length)}</span> : null}
+      {gone > 0 && gone < members.length ? <span>{t.alive(members.length - gone, members.length)}</span> : null}
       {restarts > 0 ? <span>{t.restarts(restarts)}</span> : null}
+      {clipped > 0 ? <span>{t.clippedMembers(clipped)}</span> : null}
     </footer>
   );
 }

@@ -1,7 +1,8 @@
 import { useState } from "react";
+import { useSince } from "../../api/clock";
 import { useTable } from "../../api/hooks";
 import type { Node, SourceState } from "../../api/types.gen";
-import { type Catalog, useWords } from "../../i18n";
+import { useWords } from "../../i18n";
 import { formatDuration } from "../../ui/format";
 import { StateGlyph, Swatch } from "../../ui/Glyph";
 import type { Tone } from "../../ui/glyphs";
@@ -104,18 +105,22 @@ export function Sources() {
   return (
     <section className={s.sources} data-tone="slow" aria-label={words.sources.label} data-testid="sources">
       {bad.map((source) => (
-        <p key={source.name} data-source={source.name}>
-          <StateGlyph tone="slow" size={12} />
-          <b>{words.sources.names[source.name] ?? source.name}</b>
-          <span className={s.note}>{sourceText(source, words)}</span>
-        </p>
+        <Source key={source.name} source={source} />
       ))}
     </section>
   );
 }
 
-function sourceText(source: SourceState, words: Catalog): string {
+function Source({ source }: { source: SourceState }) {
+  const words = useWords();
   const t = words.sources;
-  const age = source.age_ns === null ? t.never : t.age(formatDuration(source.age_ns / 1e6, words.units));
-  return source.note ? `${source.note} (${age})` : `${t.notOk}, ${age}`;
+  const ms = useSince(source.fresh_ns);
+  const age = ms === null ? t.never : t.age(formatDuration(ms, words.units));
+  return (
+    <p data-source={source.name}>
+      <StateGlyph tone="slow" size={12} />
+      <b>{t.names[source.name] ?? source.name}</b>
+      <span className={s.note}>{source.note ? `${source.note} (${age})` : `${t.notOk}, ${age}`}</span>
+    </p>
+  );
 }

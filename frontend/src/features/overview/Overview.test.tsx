@@ -104,6 +104,47 @@ describe("Overview", () => {
     expect(cell(0).dataset.mark).toBe("dim");
   });
 
+  it("says unknown where nothing can say what an actor does, and how many methods a threaded one runs", async () => {
+    const silent = actor("silent", { group_id: "g", rank: 2, state: null });
+    const threaded = actor("threaded", { class_name: "Threaded", state: "running", methods_running: 3 });
+    put({ ...world, actors: [...world.actors, silent, threaded] });
+    await show();
+    expect(cell(2).getAttribute("aria-label")).toBe("rank 2, unknown");
+    expect(screen.getByTestId("actor").textContent).toContain("3 methods running");
+    const counts = screen.getAllByTestId("state-filter");
+    expect(counts.find((one) => one.dataset.stateName === "unknown")?.textContent).toContain("1");
+  });
+
+  it("tells an anonymous viewer how to read messages, and shows them to others", async () => {
+    const failed = actor("failed", { state: "failed", death_kind: "WORKER_DIED" });
+    const thrown = site("s1", { kind: "exception", exception: "ValueError", members });
+    const link = (role: "anonymous" | "viewer") =>
+      act(() => useLink.setState({ welcome: { role, how: "none" } as never }));
+    put({ ...world, actors: [...world.actors, failed] });
+    put({ paused: [thrown] }, "paused");
+    link("anonymous");
+    await show("/overview?actor=failed");
+    expect(screen.getByTestId("actor-details").textContent).toContain("WORKER_DIED");
+    expect(screen.getAllByText("Sign in as viewer to read the message.")).toHaveLength(2);
+    link("viewer");
+    put({ ...world, actors: [...world.actors, { ...failed, death_cause: "exit code 137" }] });
+    put({ paused: [{ ...thrown, message: "<b>no</b> data" }] }, "paused");
+    expect(screen.queryByText("Sign in as viewer to read the message.")).toBeNull();
+    expect(screen.getByTestId("actor-details").textContent).toContain("exit code 137");
+    expect(screen.getByTestId("paused-site").textContent).toContain("<b>no</b> data");
+  });
+
+  it("says how many dead ones are left out", async () => {
+    put({
+      ...world,
+      jobs: [job("01", { clipped_actors: 40 })],
+      groups: world.groups.map((one) => ({ ...one, clipped: 7 })),
+    });
+    await show();
+    expect(screen.getByTestId("group").textContent).toContain("7 older dead ranks not shown");
+    expect(screen.getByText("40 older dead actors not shown.")).toBeTruthy();
+  });
+
   it("opens details by click, closes them with Esc", async () => {
     put(world);
     const router = await show();
@@ -187,7 +228,7 @@ describe("Overview", () => {
     put({
       ...world,
       nodes: [...world.nodes, node("n2", { alive: false, ip: "10.0.0.2", end_ns: NOW_NS })],
-      sources: [{ name: "helpers", ok: false, age_ns: 5e9, period_ns: 1e9, note }],
+      sources: [{ name: "node stats", ok: false, fresh_ns: NOW_NS - 5e9, period_ns: 1e9, note }],
     });
     await show();
     expect(screen.getByTestId("sources").textContent).toContain(note);

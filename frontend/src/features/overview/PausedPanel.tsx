@@ -1,7 +1,9 @@
 import { useEffect, useRef } from "react";
 import { useTable } from "../../api/hooks";
+import { useLink } from "../../api/stores";
 import type { Actor, Node, PausedSite, PausedThread } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
+import { shortClass } from "../../ui/format";
 import { Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Chip, Cut, cx, EmptyState, Since } from "../../ui/widgets";
@@ -63,6 +65,7 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
   const kind = t.kind[site.kind];
   const owner = ownerOf(site, useTable("actors"), words);
   const place = placeOf(site);
+  const anonymous = useLink((link) => link.welcome?.role === "anonymous");
   return (
     <div className={s.site} data-testid="paused-site" data-site-id={site.site_id} data-selected={selected || undefined}>
       <button
@@ -92,13 +95,21 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
               ) : null}
             </span>
           )}
-          {site.exception ? <span className={s.exception}>{site.exception}</span> : null}
+          {site.exception ? (
+            <span className={s.exception} title={site.message ?? undefined}>
+              <b>{site.exception}</b>
+              {site.message ? <span className={s.message}>{site.message}</span> : null}
+            </span>
+          ) : null}
+          {site.exception && site.message === null && anonymous ? (
+            <span className={cx(ui.dim, s.meta)}>{t.messageHidden}</span>
+          ) : null}
           {site.note ? <span className={s.note}>{site.note}</span> : null}
           <span className={s.chips}>
             {whoOf(site).map((who) => (
-              <Chip key={who.group} title={who.ranks ? t.ranks(who.ranks) : undefined}>
+              <Chip key={who.group}>
                 <b className={ui.cut}>{who.group ?? owner}</b>
-                {who.ranks ? <span className={ui.cut}>{who.ranks}</span> : null}
+                {who.ranks ? <Cut text={words.headline.ranks(who.ranks)} /> : null}
               </Chip>
             ))}
           </span>
@@ -114,7 +125,11 @@ function ownerOf(site: PausedSite, actors: ReadonlyMap<string, Actor>, words: Ca
   const loose = site.members.filter((m) => m.group === null);
   const classes = loose.map((m) => {
     const actor = m.actor_id ? actors.get(m.actor_id) : undefined;
-    return m.worker_type === "driver" ? words.paused.driver : (actor?.name ?? actor?.class_name ?? null);
+    return m.worker_type === "driver"
+      ? words.paused.driver
+      : actor
+        ? (actor.name ?? shortClass(actor.class_name))
+        : null;
   });
   const known = [...new Set(classes.filter((name) => name !== null))];
   return known.length > 0 ? known.slice(0, 2).join(", ") : words.paused.threads(loose.length);
@@ -128,6 +143,7 @@ function Members({ site, all, foreign }: { site: PausedSite; all: boolean; forei
   const words = useWords();
   const t = words.paused;
   const nodes = useTable("nodes");
+  const actors = useTable("actors");
   const jobs = [...new Set(site.members.map((m) => m.job_id).filter((id) => id !== null))];
   const jobText = jobs.map((id) => t.job(id)).join(", ");
   if (site.members.length > FEW && !all) {
@@ -144,7 +160,9 @@ function Members({ site, all, foreign }: { site: PausedSite; all: boolean; forei
       {foreign || site.members.length === 1 ? null : <li>{jobText}</li>}
       {shown.map((member) => (
         <li key={`${member.worker_id} ${member.thread_id}`}>
-          <Cut text={memberText(member, nodes, words, site.members.length === 1 || foreign ? jobText : "")} />
+          <Cut
+            text={memberText(member, { nodes, actors }, words, site.members.length === 1 || foreign ? jobText : "")}
+          />
         </li>
       ))}
       {site.members.length > shown.length ? <li>{t.more(site.members.length - shown.length)}</li> : null}
@@ -152,9 +170,15 @@ function Members({ site, all, foreign }: { site: PausedSite; all: boolean; forei
   );
 }
 
-function memberText(member: PausedThread, nodes: ReadonlyMap<string, Node>, words: Catalog, jobText: string): string {
+interface Known {
+  nodes: ReadonlyMap<string, Node>;
+  actors: ReadonlyMap<string, Actor>;
+}
+
+function memberText(member: PausedThread, { nodes, actors }: Known, words: Catalog, jobText: string): string {
   const t = words.paused;
-  const who = member.rank === null ? (member.worker_type === "driver" ? t.driver : null) : t.rank(String(member.rank));
+  const name = (member.actor_id ? actors.get(member.actor_id)?.name : null) ?? null;
+  const who = member.worker_type === "driver" ? t.driver : member.rank === null ? name : t.rank(String(member.rank));
   const parts = [
     who,
     jobText,

@@ -2,9 +2,11 @@ import { memo, useState } from "react";
 import { useTable } from "../../api/hooks";
 import type { Actor } from "../../api/types.gen";
 import { useWords } from "../../i18n";
+import { shortClass } from "../../ui/format";
 import { Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Button, Cut, cx, Since } from "../../ui/widgets";
+import { doingOf, stateOf } from "./doing";
 import type { Mark, Marks } from "./marks";
 import s from "./overview.module.css";
 import { nodeLabel } from "./tree";
@@ -18,14 +20,14 @@ interface Props {
 const FIRST = 120;
 
 /** Of many, those that need somebody come first. */
-const urgency = ({ state }: Actor): number => ["paused", "failed", "pending"].indexOf(state) + 1 || 4;
+const urgency = (actor: Actor): number => ["paused", "failed", "pending"].indexOf(stateOf(actor)) + 1 || 4;
 
 /** Actors in no WorkerGroup: one line each. */
 export function PlainActors({ actors, marks, onOpen }: Props) {
   const { tree: t } = useWords();
   const nodes = useTable("nodes");
   const [all, setAll] = useState(false);
-  const wanted = marks.states.size > 0 ? actors.filter((a) => marks.states.has(a.state)) : actors;
+  const wanted = marks.states.size > 0 ? actors.filter((a) => marks.states.has(stateOf(a))) : actors;
   const ordered = wanted.length > FIRST ? [...wanted].sort((a, b) => urgency(a) - urgency(b)) : wanted;
   const shown = all ? ordered : ordered.slice(0, FIRST);
   return (
@@ -64,6 +66,8 @@ interface LineProps {
 
 const Line = memo(function Line({ actor, node, mark, onOpen }: LineProps) {
   const words = useWords();
+  const state = stateOf(actor);
+  const doing = doingOf(actor, words);
   const name = actor.name && actor.name !== actor.class_name ? actor.name : null;
   return (
     <li className={s.actor}>
@@ -71,18 +75,20 @@ const Line = memo(function Line({ actor, node, mark, onOpen }: LineProps) {
         type="button"
         data-testid="actor"
         data-actor-id={actor.actor_id}
-        data-state={actor.state}
+        data-state={state}
         data-mark={mark}
         onClick={() => onOpen(actor.actor_id)}
       >
-        <span title={words.state[actor.state]}>
-          <Swatch tone={actor.state} size={16} />
+        <span title={words.state[state]}>
+          <Swatch tone={state} size={16} />
         </span>
         <span className={s.actorName} title={name ? `${actor.class_name} ${name}` : actor.class_name}>
-          <b>{actor.class_name}</b> {name ? <span className={cx(ui.dim, ui.mono)}>{name}</span> : null}
+          <b>{shortClass(actor.class_name)}</b> {name ? <span className={cx(ui.dim, ui.mono)}>{name}</span> : null}
         </span>
-        <Cut mono className={ui.sec} text={actor.task_name ?? words.state[actor.state].toLowerCase()} />
-        <Since ns={actor.since_ns} className={ui.dim} />
+        <Cut mono={actor.task_name === doing} className={ui.sec} text={doing} />
+        <span className={s.actorSince}>
+          <Since ns={actor.since_ns} className={ui.dim} />
+        </span>
         <Cut mono className={ui.dim} text={node} />
       </button>
     </li>

@@ -3,6 +3,7 @@ import type { Actor, Node } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
 import { StateGlyph } from "../../ui/Glyph";
 import { cx } from "../../ui/widgets";
+import { methodOf, stateOf } from "./doing";
 import s from "./grid.module.css";
 import type { Marks } from "./marks";
 import { type Cell, type GridRow, gridRows } from "./tree";
@@ -108,10 +109,13 @@ interface CellProps {
 
 const RankCell = memo(
   function RankCell({ cell: { actor, rank }, compact, mark, words }: CellProps) {
-    const shownRank = rank === null ? words.cell.unknownRank : String(rank);
-    const tone = actor?.state ?? "unknown";
-    const label = actor ? words.cell.label(shownRank, words.state[actor.state]) : words.cell.unseen(rank ?? 0);
-    const method = actor?.task_name ? ` · ${actor.task_name}` : "";
+    const shownRank = rank === null ? labelOf(actor, words) : String(rank);
+    const tone = actor ? stateOf(actor) : "unknown";
+    const label = actor
+      ? words.cell.label(rank === null ? shownRank : words.headline.ranks(shownRank), words.state[tone])
+      : words.cell.unseen(rank ?? 0);
+    const doing = actor && methodOf(actor, words);
+    const method = doing ? ` · ${doing}` : "";
     const restarts = actor && actor.restarts > 0 ? ` · ${words.cell.restarted(actor.restarts)}` : "";
     return (
       <button
@@ -142,6 +146,10 @@ const RankCell = memo(
     a.compact === b.compact &&
     a.words === b.words,
 );
+
+/** Members that tell no rank are told apart by their name, or by their process. */
+const labelOf = (actor: Actor | null, words: Catalog): string =>
+  actor?.name ?? (actor?.pid ? String(actor.pid) : words.cell.unknownRank);
 
 const LOUD = new Set(["paused", "failed", "dead", "unknown", "pending"]);
 

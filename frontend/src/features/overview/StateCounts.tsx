@@ -1,15 +1,16 @@
 import type { ReactNode } from "react";
-import type { Actor, ActorState } from "../../api/types.gen";
+import type { Actor } from "../../api/types.gen";
 import { useWords } from "../../i18n";
 import { Swatch } from "../../ui/Glyph";
 import { useChangeSearch } from "../../ui/search";
 import { Button } from "../../ui/widgets";
+import type { ShownState } from "./doing";
 import s from "./overview.module.css";
 import { countStates } from "./tree";
 
-const ORDER: ActorState[] = ["paused", "failed", "dead", "pending", "waiting", "running", "idle"];
-const ALWAYS = new Set<ActorState>(["waiting", "running", "idle"]);
-const LOUD = new Set<ActorState>(["paused", "failed", "dead"]);
+const ORDER: ShownState[] = ["paused", "failed", "dead", "pending", "unknown", "waiting", "running", "idle"];
+const ALWAYS = new Set<ShownState>(["waiting", "running", "idle"]);
+const LOUD = new Set<ShownState>(["paused", "failed", "dead"]);
 
 /** The counts by state are the filters. */
 export function StateCounts({
@@ -27,7 +28,7 @@ export function StateCounts({
   const ranks = actors.filter((a) => a.group_id !== null).length;
   const others = actors.length - ranks;
   const t = words.counts;
-  const toggle = (state: ActorState) => {
+  const toggle = (state: ShownState) => {
     const next = new Set(states);
     if (!next.delete(state)) next.add(state);
     change({ state: [...next].join(",") || undefined, site: undefined });

@@ -2,9 +2,11 @@ import { useMemo } from "react";
 import { useTable } from "../../api/hooks";
 import type { Actor, Job } from "../../api/types.gen";
 import { useWords } from "../../i18n";
+import { shortClass, shortCommand } from "../../ui/format";
 import { Icon, Swatch } from "../../ui/Glyph";
 import ui from "../../ui/ui.module.css";
 import { Cut, cx, EmptyState, Since } from "../../ui/widgets";
+import { methodOf, stateOf } from "./doing";
 import { GroupPanel } from "./GroupPanel";
 import type { Marks } from "./marks";
 import s from "./overview.module.css";
@@ -49,6 +51,7 @@ export function Tree({ job, actors, marks, onOpen }: Props) {
       ) : (
         <Made branch={{ ...rest, plain: [...plain, ...rest.plain] }} makers={chain.length + 1} {...shared} />
       )}
+      {job.clipped_actors > 0 ? <p className={s.clipped}>{words.tree.clippedActors(job.clipped_actors)}</p> : null}
     </>
   );
 }
@@ -135,9 +138,11 @@ function Groups({ list, makers, marks, compact, onOpen }: { list: GroupNode[] } 
 }
 
 const makerName = (parent: Actor, { group }: GroupNode): string =>
-  group.name && parent.rank !== null ? `${parent.class_name} ${parent.rank}` : parent.class_name;
+  group.name && parent.rank !== null
+    ? `${shortClass(parent.class_name)} ${parent.rank}`
+    : shortClass(parent.class_name);
 
-function DriverCard({ job: { driver, entrypoint }, marks }: { job: Job; marks: Marks }) {
+function DriverCard({ job: { driver, entrypoint, start_ns }, marks }: { job: Job; marks: Marks }) {
   const words = useWords();
   const nodes = useTable("nodes");
   const tone = driver.state ?? "unknown";
@@ -157,8 +162,10 @@ function DriverCard({ job: { driver, entrypoint }, marks }: { job: Job; marks: M
         <b>{words.tree.driver}</b>
         {driver.pid !== null ? <span className={cx(ui.dim, ui.mono)}>{words.tree.pid(driver.pid)}</span> : null}
       </span>
-      <Since ns={driver.since_ns} className={cx(ui.dim, s.meta)} />
-      <Cut mono className={ui.sec} text={driver.task_name ?? entrypoint} />
+      <span className={s.meta}>
+        <Since ns={driver.since_ns ?? (tone === "dead" ? null : start_ns)} className={ui.dim} />
+      </span>
+      <Cut mono className={ui.sec} text={driver.task_name ?? shortCommand(entrypoint)} title={entrypoint} />
       <span className={cx(ui.dim, ui.mono, s.meta)}>{ip ?? ""}</span>
     </section>
   );
@@ -177,8 +184,10 @@ function Maker({
 }) {
   const words = useWords();
   const nodes = useTable("nodes");
-  const { state } = actor;
+  const state = stateOf(actor);
   const name = actor.name && actor.name !== actor.class_name ? actor.name : null;
+  const method = methodOf(actor, words);
+  const word = words.state[state].toLowerCase();
   return (
     <>
       {arrow ? (
@@ -199,11 +208,19 @@ function Maker({
           <Swatch tone={state} />
         </span>
         <span className={s.cardName}>
-          <b className={ui.cut}>{actor.class_name}</b>
+          <b className={ui.cut} title={actor.class_name}>
+            {shortClass(actor.class_name)}
+          </b>
           {name ? <Cut mono className={ui.dim} text={name} /> : null}
+          {actor.pid !== null ? <span className={cx(ui.dim, ui.mono)}>{words.tree.pid(actor.pid)}</span> : null}
         </span>
-        <Since ns={actor.since_ns} className={cx(ui.dim, s.meta)} />
-        <Cut mono className={ui.sec} text={actor.task_name ?? words.state[state].toLowerCase()} />
+        <span className={s.meta}>
+          <Since ns={actor.since_ns} className={ui.dim} />
+        </span>
+        <span className={cx(ui.sec, ui.cut)}>
+          {method ? <span className={ui.mono}>{method}</span> : null}
+          {method ? <span className={ui.dim}> · {word}</span> : word}
+        </span>
         <span className={cx(ui.dim, ui.mono, s.meta)}>{actor.node_id ? nodeLabel(actor.node_id, nodes) : ""}</span>
       </button>
     </>

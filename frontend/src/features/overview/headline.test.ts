@@ -21,7 +21,7 @@ describe("headline", () => {
     const members = [0, 1, 2].map((rank) => thread({ task_name: "update_actor", group: "actor_rollout", rank }));
     const line = say({ sites: [site("s", { members })] });
     expect(line).toMatchObject({ tone: "paused", title: "update_actor is held by a breakpoint" });
-    expect(line.detail).toBe("at runner.py:88 of actor_rollout 0–2");
+    expect(line.detail).toBe("at runner.py:88 on actor_rollout ranks 0–2");
   });
 
   it("counts when the method isn't known, or the places are several", () => {

@@ -1,7 +1,7 @@
 // The one sentence: what needs a person now. Only facts; the worst first, by what it does to the job.
 import type { Actor, Job, Node, PausedSite } from "../../api/types.gen";
 import type { Catalog } from "../../i18n";
-import { baseName, formatRanks } from "../../ui/format";
+import { baseName, formatRanks, shortClass } from "../../ui/format";
 import type { Tone } from "../../ui/glyphs";
 import { mostCommon, oldest } from "./tree";
 
@@ -85,9 +85,9 @@ function pausedFact(sites: readonly PausedSite[], words: Catalog): Headline | nu
   const place = placeOf(site);
   const who = whoOf(site)
     .filter((w) => w.group !== null)
-    .map((w) => (w.ranks === "" ? w.group : `${w.group} ${w.ranks}`))
+    .map((w) => (w.ranks === "" ? w.group : `${w.group} ${words.headline.ranks(w.ranks)}`))
     .join(", ");
-  const detail = [place ? t.at(place) : "", who ? t.of(who) : ""].filter(Boolean).join(" ");
+  const detail = [site.exception, place ? t.at(place) : "", who ? t.of(who) : ""].filter(Boolean).join(" ");
   if (site.members.length > 0 && site.members.every((m) => m.worker_type === "driver")) {
     return { ...base, title: site.kind === "exception" ? t.driverHeldException : t.driverHeld, detail };
   }
@@ -145,4 +145,4 @@ const cause = (actors: readonly Actor[]): string =>
 const firstLine = (text: string): string => text.split("\n").find((line) => line.trim() !== "") ?? "";
 
 const names = (actors: readonly Actor[]): string =>
-  [...new Set(actors.map((a) => a.class_name))].slice(0, 3).join(", ");
+  [...new Set(actors.map((a) => shortClass(a.class_name)))].slice(0, 3).join(", ");

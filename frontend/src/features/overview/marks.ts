@@ -1,6 +1,7 @@
 // How each actor is marked by what is selected: the filter by state, the paused site, the actor itself.
 import type { Actor, PausedSite } from "../../api/types.gen";
 import type { ViewSearch } from "../../ui/search";
+import { stateOf } from "./doing";
 
 export type Mark = "none" | "selected" | "hit" | "dim";
 
@@ -26,7 +27,7 @@ export function makeMarks(search: ViewSearch, site: PausedSite | undefined): Mar
         const hit = actors.has(actor.actor_id) || (actor.worker_id !== null && workers.has(actor.worker_id));
         return hit ? "hit" : "dim";
       }
-      return states.size > 0 && !states.has(actor.state) ? "dim" : "none";
+      return states.size > 0 && !states.has(stateOf(actor)) ? "dim" : "none";
     },
     ofDriver: (workerId) => (workerId !== null && workers.has(workerId) ? "hit" : "none"),
   };

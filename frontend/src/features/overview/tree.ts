@@ -1,5 +1,6 @@
 // From flat rows to what made what: driver > actors that create > WorkerGroups > what their members create.
-import type { Actor, ActorState, Group, Node } from "../../api/types.gen";
+import type { Actor, Group, Node } from "../../api/types.gen";
+import { type ShownState, stateOf } from "./doing";
 
 /** What one maker made: the driver (`actor` null at the root), an actor, or all members of a group together. */
 export interface Branch {
@@ -61,6 +62,8 @@ export function buildTree(jobId: string, groups: Iterable<Group>, actors: Iterab
     if (!actor.group_id || !groupIds.has(actor.group_id)) push(loose, maker(actor.parent_actor_id), actor);
   }
   const groupsOf = new Map<string | null, Group[]>();
+  const size = (group: Group) => group.world_size ?? members.get(group.group_id)?.length ?? 0;
+  ownGroups.sort((a, b) => size(b) - size(a) || names.compare(a.name, b.name) || names.compare(a.group_id, b.group_id));
   for (const group of ownGroups) push(groupsOf, maker(group.parent_actor_id), group);
 
   const placed = new Set<string>();
@@ -145,11 +148,11 @@ export function nodeLabel(id: string, nodes: ReadonlyMap<string, Node>): string 
 export interface RoleLine {
   role: string;
   method: string | null;
-  tone: ActorState;
+  tone: ShownState;
   since: number | null;
 }
 
-const WEIGHT: ActorState[] = ["paused", "failed", "running", "waiting", "pending", "idle", "dead"];
+const WEIGHT: ShownState[] = ["paused", "failed", "running", "waiting", "pending", "unknown", "idle", "dead"];
 
 /** What each role of a group does now; a role that none of the members plays now has no method. */
 export function roleLines(group: Group, members: readonly Actor[]): RoleLine[] {
@@ -160,8 +163,8 @@ export function roleLines(group: Group, members: readonly Actor[]): RoleLine[] {
     const method = mostCommon(busy.map((m) => m.task_name).filter((name) => name !== null));
     const shown = method === null ? busy : busy.filter((m) => m.task_name === method);
     const of = shown.length > 0 ? shown : own;
-    const tone = WEIGHT.find((state) => of.some((m) => m.state === state)) ?? "idle";
-    const times = of.filter((m) => m.state === tone).map((m) => m.since_ns);
+    const tone = WEIGHT.find((state) => of.some((m) => stateOf(m) === state)) ?? "idle";
+    const times = of.filter((m) => stateOf(m) === tone).map((m) => m.since_ns);
     return { role, method, tone, since: oldest(times) };
   });
 }
@@ -179,9 +182,9 @@ export function mostCommon(names: readonly string[]): string | null {
   return best;
 }
 
-export function countStates(actors: Iterable<Actor>): Map<ActorState, number> {
-  const counts = new Map<ActorState, number>();
-  for (const actor of actors) counts.set(actor.state, (counts.get(actor.state) ?? 0) + 1);
+export function countStates(actors: Iterable<Actor>): Map<ShownState, number> {
+  const counts = new Map<ShownState, number>();
+  for (const actor of actors) counts.set(stateOf(actor), (counts.get(stateOf(actor)) ?? 0) + 1);
   return counts;
 }
 

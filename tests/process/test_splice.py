@@ -18,7 +18,7 @@ from yarl import URL
 from raydebug import ray_compat
 from raydebug.plugin.head import Gateway
 from raydebug.plugin.splice import parse_head
-from tests.support.plugin import STAND_IN
+from tests.support.plugin import STAND_IN, runner_of
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     app = web.Application()
     app.router.add_route("*", "/debug", gateway.handle)
     app.router.add_route("*", "/debug/{tail:.*}", gateway.handle)
-    runner = web.AppRunner(app, shutdown_timeout=1)
+    runner = runner_of(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     task = asyncio.ensure_future(gateway.run())

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raydebug.cli import COMMANDS, client, main
+from raydebug.cli.errors import UnreachableError
 from tests.support.cluster import free_port
 
 
@@ -203,13 +204,9 @@ def test_our_token_stays_on_this_machine(head: Head, monkeypatch: pytest.MonkeyP
     assert client.find_local_token(here) is None
 
 
-def test_gcs_address_leads_to_the_hub(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    import types
-
-    endpoint = (head.session / "raydebug" / "hub.json").read_bytes()
-    module = types.SimpleNamespace(read_hub_endpoint=lambda address: endpoint)
-    monkeypatch.setitem(sys.modules, "raydebug.ray_compat", module)
-    assert client.resolve(f"127.0.0.1:{free_port()}") == head.url
+def test_addresses(head: Head) -> None:
+    with pytest.raises(UnreachableError):  # neither a dashboard nor a GCS
+        client.resolve(f"127.0.0.1:{free_port()}")
     assert client.resolve("auto") == client.DEFAULT_URL
     assert client.resolve("https://h/x/debug/") == "https://h/x"
     assert client.resolve("ray://h:10001") == "http://h:8265"

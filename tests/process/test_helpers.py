@@ -22,7 +22,7 @@ from raydebug.api.names import AGENT_HELPER_PATH, PROTOCOL
 from raydebug.api.proof import nonce, proof, same
 from raydebug.hub.sources import helpers as module
 from raydebug.hub.sources.helpers import HelperAddress, Helpers, note_for_status
-from tests.support.plugin import helper_process, small_agent
+from tests.support.plugin import helper_process, runner_of, small_agent
 
 NODE = "ab" * 28
 SECRET = "s" * 64
@@ -151,12 +151,13 @@ async def impostor(*, protocol: int = PROTOCOL, node_id: str = NODE, knows: str 
                 ptrace="no rights", env={},
             )  # fmt: skip
             await ws.send_bytes(encode(hello))
-            await ws.receive()
+            async for _ in ws:
+                pass
         return ws
 
     app = web.Application()
     app.router.add_get(AGENT_HELPER_PATH, handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    runner = runner_of(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     yield f"http://127.0.0.1:{runner.addresses[0][1]}"
@@ -185,7 +186,7 @@ async def test_protocols(protocol: int, state: str) -> None:
 
 
 async def test_an_agent_without_our_route_lacks_raydebug() -> None:
-    runner = web.AppRunner(web.Application())
+    runner = runner_of(web.Application())
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     async with linked(f"http://127.0.0.1:{runner.addresses[0][1]}") as helpers:
