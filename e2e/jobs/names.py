@@ -4,7 +4,7 @@ import time
 
 import ray
 
-HOSTILE = '<img src=x onerror="document.title=\'owned\'">'
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 
 
 class Plain:

@@ -27,7 +27,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[RayCluster]:
 
 
 @pytest.fixture
-def run(cluster: RayCluster) -> Iterator[list[subprocess.Popen[str]]]:
+def run() -> Iterator[list[subprocess.Popen[str]]]:
     """Drivers that are ended with the test."""
     drivers: list[subprocess.Popen[str]] = []
     yield drivers
@@ -186,8 +186,10 @@ def test_frozen_exceptions_are_placed_and_the_terminal_shows_the_same(
             assert said[part]
 
 
-def test_a_cluster_of_three_nodes(run: list[subprocess.Popen[str]]) -> None:
-    with RayCluster(num_cpus=2) as cluster:
+@pytest.mark.parametrize("python", RAYS)
+def test_a_cluster_of_three_nodes(python: str, run: list[subprocess.Popen[str]]) -> None:
+    plugin_in(python)
+    with RayCluster(num_cpus=2, python=python) as cluster:
         nodes = [cluster.add_node(), cluster.add_node()]
 
         def all_up() -> bool:

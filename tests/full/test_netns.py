@@ -99,7 +99,11 @@ def test_netns_a_second_host(hosts: Hosts, tmp_path: Path) -> None:
             nodes = {node.ip: node for node in api.topology(cluster.url).nodes}
             return nodes[hosts.other]
 
-        wait_for("the helper of the second host", lambda: other().helper == "up", timeout=120)
+        def up() -> bool:
+            assert other().helper == "up", other()
+            return True
+
+        wait_for("the helper of the second host", up, timeout=120)
         assert cluster.url.startswith(f"http://{hosts.head}:")
         page = f"{cluster.url}/debug/api/v1/health"
         status, body = hosts.ask(page)
@@ -123,7 +127,7 @@ def test_netns_a_second_host(hosts: Hosts, tmp_path: Path) -> None:
             assert cut.helper_note
             print(f"cut: {cut.helper_note}")
             ip("link", "set", hosts.link, "up")
-            wait_for("the helper again", lambda: other().helper == "up", timeout=60)
+            wait_for("the helper again", up, timeout=60)
             assert any(there.worker_id == member.worker_id for s in sites_of(cluster, script) for member in s.members)
 
             ip("link", "set", hosts.link, "down")
