@@ -47,7 +47,8 @@ def of_ray(cluster: RayCluster) -> set[tuple[int, float]]:
 
 
 def helper_of(cluster: RayCluster) -> psutil.Process:
-    return next(p for p in ours(cluster) if "raydebug.helper" in command(p))
+    (found,) = [p for p in ours(cluster) if "raydebug.helper" in command(p)]
+    return found
 
 
 def kill_again_and_again(what: str, pid: Callable[[], int], up: Callable[[], object]) -> list[float]:
@@ -81,14 +82,17 @@ def test_kill_hub_and_helper_again_and_again() -> None:
             wait_for("the helper", helper_up)
             ray_before, ranks = of_ray(cluster), list(job.pids)
             assert len(ray_before) >= 4
+            # Each start is a second of CPU; where others want the cores, too, that takes longer.
+            limit = BACK_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+            print(f"load {os.getloadavg()[0]:.1f}, so the limit is {limit:.1f} s")
             hub = kill_again_and_again("hub", lambda: api.hub_pid(cluster.url), lambda: True)
             helper = kill_again_and_again("helper", lambda: helper_of(cluster).pid, helper_up)
             step = job.number
             wait_for("the job to go on", lambda: job.number > step + 10)
             assert job.pids == ranks, "an actor was restarted"
             assert of_ray(cluster) == ray_before
-            assert max(hub) < BACK_S, hub
-            assert max(helper) < BACK_S, helper
+            assert max(hub) < limit, hub
+            assert max(helper) < limit, helper
         finally:
             job.proc.kill()
             job.proc.wait()
