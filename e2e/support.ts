@@ -1,7 +1,7 @@
 // How specs find things on the page. Locators go by data-testid and data-*, or by accessible name where a user would
 // read it; never by class (CSS modules change them) and never by position.
 //
-//   connection    data-state: live, stale, offline
+//   connection    data-state: live, stale, offline; data-hub: which run of the hub the stream comes from, if it flows
 //   role-badge    data-role: anonymous, viewer, debugger
 //   job-select    data-job-id: the job that is shown; its menu items carry data-job-id too
 //   sign-in       the dialog, by itself where nothing can be seen without a credential, else behind role-badge

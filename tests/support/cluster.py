@@ -105,6 +105,8 @@ class RayCluster:
             "--object-store-memory=100000000",
             *self.head_args,
         )
+        # The dashboard answers long before the raylet is there on a busy machine.
+        self._wait_started(self._procs[0])
         wait_for("Ray's dashboard", lambda: self._dashboard_up() or None, timeout=120, period=0.2)
         return self
 
@@ -122,15 +124,18 @@ class RayCluster:
             num_cpus=num_cpus,
             prefix=prefix,
         )
-        log = self.temp_dir / f"start-{len(self._procs) - 1}.log"
+        self._wait_started(node)
+        return node
+
+    def _wait_started(self, node: subprocess.Popen[bytes]) -> None:
+        log = self.temp_dir / f"start-{self._procs.index(node)}.log"
 
         def started() -> bool:
             if node.poll() is not None:
                 raise RuntimeError(log.read_text())
             return "Ray runtime started" in log.read_text()
 
-        wait_for("the node to join", started, timeout=180, period=0.2)
-        return node
+        wait_for("`ray start` to be done", started, timeout=180, period=0.1)
 
     def _spawn(self, *args: str, num_cpus: int | None = None, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")

@@ -288,7 +288,8 @@ export interface PausedSite {
  * One paused thread of a worker or driver.
  *
  * ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
- * ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name.
+ * ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name. ``since_ns``: when raydebug saw it first, which is
+ * within a second of the hit where the hub was up.
  */
 export interface PausedThread {
   worker_id: string;

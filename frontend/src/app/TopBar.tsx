@@ -94,6 +94,7 @@ function LinkStatus() {
       className={s.link}
       data-testid="connection"
       data-state={state}
+      data-hub={link.phase === "live" ? link.welcome?.hub_id : undefined}
       role="status"
       aria-label={word}
       title={state === "live" ? t.liveTitle : t.lostTitle}

@@ -36,6 +36,8 @@ it("leaves out where a class was written, and the folder of the interpreter", ()
   expect(shortCommand("/opt/env/bin/python -m train --to /tmp/x")).toBe("python -m train --to /tmp/x");
   expect(shortCommand("raydebug demo /tmp")).toBe("raydebug demo /tmp");
   expect(shortCommand("/usr/bin/train")).toBe("train");
+  expect(shortCommand("/opt/env/bin/python3.11 /opt/env/bin/raydebug demo --ranks 2")).toBe("raydebug demo --ranks 2");
+  expect(shortCommand("python /srv/train.py")).toBe("python /srv/train.py");
 });
 
 describe("search parameters", () => {

@@ -29,8 +29,10 @@ export function formatRanks(ranks: readonly number[]): string {
 /** "create_colocated_worker_cls.<locals>.WorkerDict" -> "WorkerDict": where a class was written isn't what it is. */
 export const shortClass = (name: string): string => name.slice(name.lastIndexOf(".") + 1) || name;
 
-/** "/opt/env/bin/python train.py" -> "python train.py": the folder of the interpreter pushes out what differs. */
-export const shortCommand = (command: string): string => command.replace(/^\/\S*\/(?=[^\s/]+(\s|$))/, "");
+/** "/opt/env/bin/python train.py" -> "python train.py", "python /opt/env/bin/train 1" -> "train 1": folders of programs
+ * push out what differs between jobs. */
+export const shortCommand = (command: string): string =>
+  command.replace(/^(\S*\/)?python[\d.]* (?=\/\S*\/bin\/)/, "").replace(/^\/\S*\/(?=[^\s/]+(\s|$))/, "");
 
 export const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1) || path;
 
