@@ -70,6 +70,15 @@ async def test_http_passes_whole(served: Served, client: aiohttp.ClientSession) 
         assert answer.status == 200
 
 
+async def test_a_body_that_cannot_be_unpacked_is_the_clients_fault(
+    served: Served, client: aiohttp.ClientSession
+) -> None:
+    url, _ = served
+    headers = {"Content-Encoding": "gzip"}
+    async with client.post(url + "/debug/x", data=b"no gzip", headers=headers) as answer:
+        assert (answer.status, (await answer.json())["error"]["code"]) == (400, "bad_body")
+
+
 async def test_nothing_is_told_to_another_users_socket(
     served: Served, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
