@@ -196,7 +196,8 @@ def find_local_token(client: Client) -> str | None:
 
 
 def find_session(client: Client) -> Path | None:
-    if not local.is_here(client.url):
+    """The session directory of the hub at the client's URL, where this user of this machine runs it."""
+    if not (local.is_here(client.url) and local.is_own_listener(client.url)):
         return None
     try:
         health = client.get("health", Health)
