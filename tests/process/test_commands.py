@@ -111,7 +111,11 @@ def test_rotate(head: Head) -> None:
         ("grant", "--role", "viewer"),
         ("grant", "--role", "king", "--name", "x"),
         ("grant", "--role", "viewer", "--name", "x", "--expires", "soon"),
+        ("grant", "--role", "viewer", "--name", "x", "--expires", "9" * 400),  # not the same as never
+        ("grant", "--role", "viewer", "--name", "\udcff"),  # as the shell passes on what isn't UTF-8
         ("grant", "revoke", "../health"),
+        ("grant", "list", "--address", "http://[::1"),
+        ("grant", "list", "--address", "http://"),
         ("grant", "list", "--address", "nonsense"),
         ("serve", "--address", "http://x"),
         ("nothing",),
@@ -127,6 +131,10 @@ def test_nobody_there_is_3(head: Head) -> None:
         assert answer.exit_code == 3, answer.output
     assert head.run("serve", "--address", f"127.0.0.1:{free_port()}").exit_code == 3
     assert head.run("url", env={"RAY_TMPDIR": "/nonexistent", "RAYDEBUG_ADDRESS": "http://127.0.0.1:1"}).exit_code == 3
+
+
+def test_a_token_may_end_in_a_newline(head: Head) -> None:
+    assert head.run("grant", "list", "--address", head.url, env={"RAYDEBUG_TOKEN": head.token + "\n"}).exit_code == 0
 
 
 def test_help_needs_neither_ray_nor_the_commands() -> None:

@@ -70,6 +70,30 @@ async def test_http_passes_whole(served: Served, client: aiohttp.ClientSession) 
         assert answer.status == 200
 
 
+async def test_a_body_that_cannot_be_unpacked_is_the_clients_fault(
+    served: Served, client: aiohttp.ClientSession
+) -> None:
+    url, _ = served
+    headers = {"Content-Encoding": "gzip"}
+    async with client.post(url + "/debug/x", data=b"no gzip", headers=headers) as answer:
+        assert (answer.status, (await answer.json())["error"]["code"]) == (400, "bad_body")
+
+
+async def test_nothing_is_told_to_another_users_socket(
+    served: Served, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody may write to Ray's session directory, so who listens in the hub's place is asked of the kernel."""
+    url, _ = served
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: 12345)
+        async with client.get(url + "/debug/x", headers={"X-Raydebug-Token": "t"}) as answer:
+            assert answer.status == 503
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
+            await client.ws_connect(url + "/debug/ws")
+    async with client.get(url + "/debug/x") as answer:
+        assert answer.status == 200
+
+
 async def test_bodies_stream_both_ways(served: Served, client: aiohttp.ClientSession) -> None:
     url, _ = served
 

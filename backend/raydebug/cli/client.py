@@ -137,7 +137,8 @@ _WHERE: Final = "Name the cluster with --address (the dashboard's URL, or the GC
 def connect(address: str | None, token: str | None) -> Client:
     """The hub of a cluster, with the best credential at hand."""
     client = Client(resolve(address or os.environ.get("RAYDEBUG_ADDRESS") or os.environ.get("RAY_ADDRESS")))
-    client.token = token or os.environ.get("RAYDEBUG_TOKEN") or find_local_token(client)
+    # A secret that was mounted or read from a file often ends in a newline.
+    client.token = (token or os.environ.get("RAYDEBUG_TOKEN") or "").strip() or find_local_token(client)
     return client
 
 
@@ -145,12 +146,18 @@ def resolve(address: str | None) -> str:
     """The URL below which ``/debug`` is served."""
     if not address or address in ("auto", "local"):
         return DEFAULT_URL
+    try:
+        named = bool(urlsplit(address if "://" in address else f"//{address}").hostname)
+    except ValueError:
+        named = False
+    if not named:
+        raise click.UsageError(f"--address: expected a URL or HOST:PORT, not {address!r}.")
     if address.startswith(("http://", "https://")):
         split = urlsplit(address)
         return f"{split.scheme}://{split.netloc}{split.path.rstrip('/').removesuffix('/debug')}"
     if address.startswith("ray://"):
         return f"http://{urlsplit(address).hostname}:8265"
-    if not urlsplit(f"//{address}").hostname or ":" not in address:
+    if ":" not in address:
         raise click.UsageError(f"--address: expected a URL or HOST:PORT, not {address!r}.")
     if _speaks_http(f"http://{address}"):
         return f"http://{address}"
@@ -189,7 +196,8 @@ def find_local_token(client: Client) -> str | None:
 
 
 def find_session(client: Client) -> Path | None:
-    if not local.is_here(client.url):
+    """The session directory of the hub at the client's URL, where this user of this machine runs it."""
+    if not (local.is_here(client.url) and local.is_own_listener(client.url)):
         return None
     try:
         health = client.get("health", Health)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from typing import Any, Literal, cast
@@ -19,15 +20,28 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     if value is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", value.strip().lower())
-    if match is None or float(match[1]) <= 0:
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if seconds <= 0:
         raise click.BadParameter(f"{value!r}: expected something like 8h, 30m or 2d")
-    return float(match[1]) * _UNITS[match[2]]
+    if not math.isfinite(seconds):  # JSON has no such number: it would be sent as "never"
+        raise click.BadParameter("too long")
+    return seconds
+
+
+def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """An argument that is no text comes from the shell as what can't be encoded."""
+    if value is not None and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise click.BadParameter(f"{value!r} isn't UTF-8") from None
+    return value
 
 
 @click.group(invoke_without_command=True)
 @connection_options
 @click.option("--role", type=click.Choice(["viewer", "debugger"]), help="What the link allows.")
-@click.option("--name", help="For whom: shown in the list and in the audit log.")
+@click.option("--name", callback=_text, help="For whom: shown in the list and in the audit log.")
 @click.option("--job", "jobs", multiple=True, metavar="JOB_ID", help="Only this job; may be given several times.")
 @click.option("--expires", callback=_seconds, metavar="8h", help="The link ends after this time. Default: never.")
 @click.option("--json", "as_json", is_flag=True)

@@ -13,6 +13,9 @@ import msgspec
 
 from raydebug.api.health import Health, HubEndpoint
 
+_LISTEN = "0A"
+"""The state of a listening socket in ``/proc/net/tcp``."""
+
 
 def ray_temp_dir() -> Path:
     """Where Ray keeps its sessions, by the same rule as Ray."""
@@ -72,6 +75,32 @@ def _own(address: str) -> bool:
 
     own = {item.address.split("%")[0] for items in psutil.net_if_addrs().values() for item in items}
     return address.split("%")[0] in own
+
+
+def is_own_listener(url: str) -> bool:
+    """Whether this user, or root, and nobody else listens on the URL's port of this machine.
+
+    Everybody may take a free port, before Ray does, and pass the hub's answers on as theirs.
+    """
+    split = urlsplit(url)
+    port = split.port or (443 if split.scheme == "https" else 80)
+    uids = listener_uids(port)
+    return bool(uids) and uids <= {0, os.geteuid()}
+
+
+def listener_uids(port: int) -> set[int]:
+    """Whose sockets listen on a TCP port of this machine."""
+    uids = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            fields = line.split()
+            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                uids.add(int(fields[7]))
+    return uids
 
 
 def session_of(health: Health) -> Path | None:

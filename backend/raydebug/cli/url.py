@@ -52,8 +52,8 @@ def _find(address: str | None, session_dir: Path | None) -> tuple[Path, str]:
         if session_dir is None:
             client.request("GET", f"{URL_PREFIX}/api/v1/health")  # says why, if nobody is there
             raise UnreachableError(
-                f"The cluster at {client.url} wasn't started on this machine.",
-                "Run this on its head, or name its --session-dir.",
+                f"The cluster at {client.url} wasn't started on this machine by this user.",
+                "Run this on its head as who started it, or name its --session-dir.",
             )
         return session_dir, client.url
     found = local.endpoint(session_dir)

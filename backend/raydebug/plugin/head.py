@@ -26,8 +26,8 @@ from raydebug import ray_compat
 from raydebug.api.names import API_PREFIX, HUB_SOCKET, URL_PREFIX
 
 from . import down, headers
-from .sockets import socket_path
-from .splice import NoUpstream, Over, is_websocket, splice
+from .sockets import is_own, socket_path
+from .splice import FOREIGN, NoUpstream, Over, is_websocket, splice
 from .supervisor import Supervisor, log_tail
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,17 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 2.0
 """How long a request waits for a hub that is just starting."""
 CONNECT_TIMEOUT_S = 5.0
+
+
+class _OwnHub(aiohttp.UnixConnector):
+    """Hands out no connection to another user's process: it would be told the tokens in the requests."""
+
+    async def _create_connection(self, *args: Any, **kwargs: Any) -> Any:
+        made: Any = await super()._create_connection(*args, **kwargs)
+        if not is_own(made.transport.get_extra_info("socket")):
+            made.transport.abort()
+            raise NoUpstream(FOREIGN)
+        return made
 
 
 class Gateway:
@@ -105,6 +116,8 @@ class Gateway:
                 return await splice(request, self.socket, request.rel_url.raw_path_qs, to_hub)
             return await self._forward(request, to_hub)
         except (NoUpstream, aiohttp.ClientConnectionError) as error:
+            if request.content.exception() is not None:
+                return _error(400, "bad_body", "The body can't be read.", "Is it of the Content-Encoding it names?")
             return self._down(request, route, str(error))
 
     def _route(self, request: web.Request) -> headers.Route | None:
@@ -153,7 +166,7 @@ class Gateway:
         if self._session is None:
             # A new connection for each request: on a unix socket it costs 0.1 ms, and none is ever stale.
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.UnixConnector(self.socket, force_close=True, limit=0),
+                connector=_OwnHub(self.socket, force_close=True, limit=0),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,

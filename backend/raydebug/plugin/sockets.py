@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import stat
+import struct
 import tempfile
+from typing import Protocol
 
 LIMIT = 100
 """``sun_path`` holds 107 bytes; a little is left for those who append to it."""
+
+
+class HasOptions(Protocol):
+    """A socket, or what asyncio shows of one."""
+
+    def getsockopt(self, level: int, option: int, size: int, /) -> bytes: ...
+
+
+def is_own(connection: HasOptions) -> bool:
+    """Whether a process of this user listens at the other end of a connected unix socket.
+
+    Ray makes its session directory writable to everybody: another user of the machine may put a socket of theirs in the
+    place of ours, and what is sent there holds tokens.
+    """
+    size = struct.calcsize("3i")
+    _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return bool(uid == os.geteuid())
 
 
 def socket_path(session_dir: str, name: str) -> str:

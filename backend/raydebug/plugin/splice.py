@@ -15,6 +15,8 @@ from typing import Any, cast
 
 from aiohttp import web
 
+from .sockets import is_own
+
 HEAD_LIMIT = 65536
 BODY_LIMIT = 262144
 HEAD_TIMEOUT_S = 30.0
@@ -26,8 +28,11 @@ LINGER_S = 10.0
 Headers = list[tuple[bytes, bytes]]
 
 
+FOREIGN = "what listens on its socket belongs to another user"
+
+
 class NoUpstream(Exception):  # noqa: N818
-    """Nobody listens on the socket, or what listens hung up or was silent."""
+    """Nobody of this user's listens on the socket, or what listens hung up or was silent."""
 
 
 class Over(web.StreamResponse):
@@ -189,6 +194,8 @@ async def splice(request: web.Request, socket_path: str, target: str, headers: H
         raise NoUpstream(str(error)) from error
     try:
         assert up.transport is not None
+        if not is_own(up.transport.get_extra_info("socket")):
+            raise NoUpstream(FOREIGN)
         up.transport.write(request_head(target, headers))
         try:
             await asyncio.wait_for(_read_until(up, lambda: b"\r\n\r\n" in up.early), HEAD_TIMEOUT_S)

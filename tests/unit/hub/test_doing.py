@@ -79,6 +79,11 @@ def test_paused_keeps_its_method() -> None:
     assert (now.state, now.method, now.since_ns) == ("paused", "step", 7)
 
 
+def test_paused_in_the_constructor() -> None:
+    now = actor_doing(facts.actor(state="PENDING_CREATION", changed_ns=77), None, None, paused_since_ns=99)
+    assert (now.state, now.method, now.since_ns) == ("paused", None, 99)
+
+
 @pytest.mark.parametrize("state", ["DEPENDENCIES_UNREADY", "PENDING_CREATION", "RESTARTING"])
 def test_pending(state: str) -> None:
     now = actor_doing(facts.actor(state=state, changed_ns=77), None, None)

@@ -56,6 +56,8 @@ def actor_doing(
     if fact.state == "DEAD":
         return Doing(_end_state(fact), None, fact.end_ns or fact.changed_ns, None)
     if fact.state != "ALIVE":
+        if paused_since_ns is not None:  # in its constructor
+            return Doing("paused", None, paused_since_ns, None)
         return Doing("pending", None, fact.changed_ns, None)
     names = tuple(name for name in (short_class(fact.class_name), fact.repr_name) if name)
     method = method_in_title(title.title, names) if title else None

@@ -78,6 +78,11 @@ describe("gridRows", () => {
     ]);
   });
 
+  it("draws no more unseen ranks than a browser bears, whatever a job declares", () => {
+    const rows = gridRows([actor("a", { rank: 0 })], 999_999_999, nodes);
+    expect(rows.at(-1)?.cells.length).toBe(1024);
+  });
+
   it("tells nodes of one machine apart", () => {
     const twins = new Map(["aaaa1111", "bbbb2222"].map((id) => [id, node(id, { ip: "10.0.0.1" })]));
     expect(nodeLabel("aaaa1111", twins)).toBe("10.0.0.1 aaaa");

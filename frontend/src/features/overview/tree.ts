@@ -105,6 +105,9 @@ export function chainOf(root: Branch): { chain: Actor[]; plain: Actor[]; rest: B
   return { chain, plain, rest: branch };
 }
 
+/** A job may declare any size; no browser draws a billion cells. */
+const MOST_UNSEEN = 1024;
+
 /** One row a node, in the order of the lowest rank on it. */
 export function gridRows(
   members: readonly Actor[],
@@ -118,7 +121,7 @@ export function gridRows(
     push(rows, actor.node_id, { key: actor.actor_id, rank: actor.rank, actor });
   }
   const unseen: Cell[] = [];
-  const missing = (worldSize ?? 0) - members.length;
+  const missing = Math.min((worldSize ?? 0) - members.length, MOST_UNSEEN);
   for (let rank = 0; unseen.length < missing && rank < (worldSize ?? 0); rank++) {
     if (!seen.has(rank)) unseen.push({ key: `rank ${rank}`, rank, actor: null });
   }
