@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from raydebug.api.facts import PausedWorkerFact
@@ -100,3 +101,29 @@ async def test_a_helper_that_comes_late_places_what_waits(monkeypatch: pytest.Mo
     source.place_again("n")
     await asyncio.sleep(0.05)
     assert helper.asked == asked
+
+
+async def test_a_thread_that_stopped_elsewhere_meanwhile_is_placed_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(paused, "_CHECK_S", 0.0)
+    monkeypatch.setattr(paused, "_CHECK_EACH_S", 0.0)
+    cluster, helper = Cluster(Store()), Helper()
+    helper.up = True
+    source = source_of(cluster, helper, tmp_path)
+
+    async def looked() -> PausedSite:
+        await source.look()
+        await asyncio.sleep(0.05)
+        cluster.refresh()
+        (one,) = cluster.store.table("paused").values()
+        assert isinstance(one, PausedSite)
+        return one
+
+    first = await looked()
+    assert (await looked()).since_ns == first.since_ns  # nothing has changed
+    *ray, user = STACK.frames
+    elsewhere = msgspec.structs.replace(STACK, frames=[*ray, msgspec.structs.replace(user, line=user.line + 9)])
+    monkeypatch.setitem(globals(), "STACK", elsewhere)
+    after = await looked()
+    assert (after.line, after.since_ns > first.since_ns) == (user.line + 9, True)

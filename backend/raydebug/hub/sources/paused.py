@@ -20,6 +20,8 @@ from raydebug.hub.sources.since import SinceFile
 from raydebug.ray_compat import Gcs, GcsError
 
 _LEGACY_PERIOD_S: Final = 1.0
+_CHECK_S: Final = 1.0
+_CHECK_EACH_S: Final = 3.0
 _TRIES: Final = 8
 """py-spy doesn't stop the process: a stack may be torn, or the last thread isn't there yet."""
 
@@ -47,6 +49,7 @@ class PausedSource:
         self._placing: dict[str, asyncio.Task[None]] = {}
         self._legacy: list[LegacySessionFact] = []
         self._legacy_asked = 0.0
+        self._checked: dict[str, float] = {}
 
     async def run(self, store: Store) -> None:
         pace = Pace(least_s=0.1)
@@ -74,11 +77,13 @@ class PausedSource:
             if legacy != self._legacy:
                 self._legacy = legacy
                 self._publish()
+        self._check_again()
         before = {key: places.worker for key, places in self._now.items()}
         if workers == before:
             return
         for gone in before.keys() - workers.keys():
             del self._now[gone]
+            self._checked.pop(gone, None)
             if task := self._placing.pop(gone, None):
                 task.cancel()
         for worker_id, worker in workers.items():
@@ -99,6 +104,25 @@ class PausedSource:
             unknown = sum(place.thread_id is not None for place in places.places) < places.worker.threads
             if places.worker.node_id == node_id and unknown and (task is None or task.done()):
                 self._placing[worker_id] = asyncio.create_task(self._place(places.worker, places.since_ns))
+
+    def _check_again(self) -> None:
+        """Ray names only how many threads are paused: one that went on and stopped elsewhere between two questions is
+        seen by its stack alone. So look at each again now and then, at one worker a second at most."""
+        now = time.monotonic()
+        waiting = [key for key in self._now if (task := self._placing.get(key)) is None or task.done()]
+        oldest = min(waiting, key=lambda key: self._checked.get(key, 0.0), default=None)
+        last = max(self._checked.values(), default=0.0)
+        if oldest is None or now - last < _CHECK_S or now - self._checked.get(oldest, 0.0) < _CHECK_EACH_S:
+            return
+        self._checked[oldest] = now
+        self._placing[oldest] = asyncio.create_task(self._check(self._now[oldest]))
+
+    async def _check(self, known: PausedPlaces) -> None:
+        worker = known.worker
+        stacks = await self._stacker.dump(worker.node_id, worker.pid)
+        found = paused_places(stacks.threads)
+        if len(found) == worker.threads and _stops(found) != _stops(known.places):
+            await self._place(worker, time.time_ns())
 
     async def _place(self, worker: PausedWorkerFact, since_ns: int) -> None:
         best: list[Place] = []
@@ -144,6 +168,14 @@ class PausedSource:
                 paused[session.worker_id] = _legacy_places(session)
         self._cluster.set_paused(paused)
         self._changed()
+
+
+def _stops(places: list[Place]) -> set[tuple[object, ...]]:
+    """What of places a stack alone tells: that of an exception lies in its traceback."""
+    return {
+        (place.thread_id, place.kind, *((place.file, place.line) if place.kind == "breakpoint" else ()))
+        for place in places
+    }
 
 
 def _unplaced(worker: PausedWorkerFact, since_ns: int, known: list[Place]) -> PausedPlaces:
