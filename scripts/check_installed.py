@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does `ray start --head` of the environment that runs this serve the page and answer `health`?
+"""Does `ray start --head` of the environment that runs this serve the page, answer `health` and please the doctor?
 
 Run by the environment under test, from any folder; it starts a head on free ports and stops it.
 """
@@ -7,6 +7,7 @@ Run by the environment under test, from any folder; it starts a head on free por
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import urllib.request
 from pathlib import Path
@@ -26,6 +27,8 @@ def main() -> None:
     with RayCluster(num_cpus=1) as cluster:
         wait_for("the page", lambda: 'id="root"' in fetch(f"{cluster.url}/debug") or None, timeout=60)
         health = wait_for("the hub", lambda: json.loads(fetch(f"{cluster.url}/debug/api/v1/health")), timeout=60)
+        command = [str(Path(sys.executable).parent / "raydebug"), "doctor", "--address", cluster.url]
+        wait_for("the doctor", lambda: subprocess.run(command, env=cluster.env).returncode == 0, timeout=60, period=2)
     print(f"/debug is served; health: {json.dumps(health)}")
 
 

@@ -8,7 +8,8 @@ import zipfile
 from email.parser import Parser
 from pathlib import Path
 
-NEEDED = ("raydebug/static/index.html", "raydebug/py.typed", "ray/dashboard/modules/raydebug_module.py")
+RAY_MODULE, ITS_SOURCE = "ray/dashboard/modules/raydebug_module.py", "raydebug/plugin/ray_module.py"
+NEEDED = ("raydebug/static/index.html", "raydebug/py.typed", RAY_MODULE, ITS_SOURCE)
 MOST_DEPENDENCIES = 14
 MOST_BYTES = 5_000_000
 
@@ -22,7 +23,9 @@ def problems(folder: Path) -> list[str]:
         metadata = Parser().parsestr(
             wheel.read(next(name for name in names if name.endswith(".dist-info/METADATA"))).decode()
         )
-    found = [f"{name} is not in the wheel" for name in NEEDED if name not in names]
+        modules = {wheel.read(name) for name in (RAY_MODULE, ITS_SOURCE) if name in names}
+    found = ["Ray's module differs from the one that install-plugin writes"] if len(modules) > 1 else []
+    found += [f"{name} is not in the wheel" for name in NEEDED if name not in names]
     if not any(name.startswith("raydebug/static/assets/") and name.endswith(".js") for name in names):
         found.append("the front end's script is not in the wheel")
     found += [

@@ -1,4 +1,4 @@
-"""Builds the front end into ``backend/raydebug/static`` before hatchling packs it.
+"""Builds the front end into ``backend/raydebug/static`` before hatchling packs it; puts Ray's module into the wheel.
 
 Runs for wheels, sdists and editable installs made from a source tree. An sdist carries the built pages, so that
 installing from one needs no Node. ``RAYDEBUG_REBUILD=1`` builds again what is there.
@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name == "wheel":
+            self.include_ray_module(build_data)
         root = Path(self.root)
         page = root / "backend" / "raydebug" / "static" / "index.html"
         if page.is_file() and os.environ.get("RAYDEBUG_REBUILD", "") in ("", "0"):
@@ -39,6 +42,16 @@ class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]
         self.run([npm, "run", "build"], source)
         if not page.is_file():
             raise SystemExit(f"raydebug: `npm run build` in {source} ended well but did not write {page}.")
+
+    def include_ray_module(self, build_data: dict[str, Any]) -> None:
+        """Ray's dashboard finds its modules by walking the package path ray.dashboard.modules; there is no entry point.
+
+        A copy, since what is force-included leaves its own place, and install-plugin needs the file there.
+        """
+        copy = Path(tempfile.mkdtemp(prefix="raydebug-build-")) / "raydebug_module.py"
+        shutil.copyfile(Path(self.root) / "backend" / "raydebug" / "plugin" / "ray_module.py", copy)
+        for key in ("force_include", "force_include_editable"):
+            build_data.setdefault(key, {})[str(copy)] = "ray/dashboard/modules/raydebug_module.py"
 
     def run(self, command: list[str], cwd: Path) -> None:
         self.app.display_info(f"raydebug: {' '.join(command)} (in {cwd})")

@@ -18,6 +18,7 @@ import ray
 
 DEFAULT_PORT: Final = 6379
 CONNECT_TIMEOUT: Final = 5.0
+PROBE_TIMEOUT: Final = 20.0
 START_TIMEOUT: Final = 120.0
 STOP_TIMEOUT: Final = 20.0
 """Seconds."""
@@ -37,22 +38,40 @@ def joined(address: str | None, say: Callable[[str], None]) -> Iterator[str]:
     starts one in any case. ``say`` tells the user what takes time.
     """
     wanted = address or os.environ.get("RAY_ADDRESS") or "auto"
-    url = None
     if wanted == "auto":
-        try:
-            url = _connect("auto")
-        except ConnectionError:
+        running = _running()
+        if running:
+            say(f"joining the running cluster at {running} (`--address local` starts one of the demo's own)")
+        else:
             say("no running Ray cluster")
-            wanted = "local"
-    if url is not None:
-        yield from _connected(url)
-    elif wanted == "local":
+        wanted = running or "local"
+    if wanted == "local":
         say("starting a Ray head; it ends with this command")
         with _head() as started:
             yield from _connected(_connect(started))
     else:
         _check_reachable(wanted)
         yield from _connected(_connect(wanted))
+
+
+def _running() -> str | None:
+    """The address of the cluster that Ray would join by itself, None if there is none.
+
+    Asked in a process of its own, with a limit: where a cluster has died Ray tries its last address for minutes.
+    """
+    ask = "import ray; ray.init('auto', log_to_driver=False); print(ray.get_runtime_context().gcs_address)"
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", ask],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            timeout=PROBE_TIMEOUT,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return said.stdout.split()[-1] if said.returncode == 0 and said.stdout.strip() else None
 
 
 def _connected(url: str) -> Iterator[str]:

@@ -104,7 +104,7 @@ export const en = {
     endedAgo: (ago: string): string => `ended ${ago} ago`,
     emptyTitle: "No job runs on this cluster",
     emptyBody: "Start any job on it and it appears here by itself. To see a training job with a breakpoint in it:",
-    emptyCommand: "raydebug demo",
+    emptyCommand: "raydebug demo --breakpoint 5:1",
     unknown: (id: string): string => `Job ${id} isn't known here.`,
     showNewest: "Show the newest job",
   },

@@ -67,7 +67,7 @@ describe("Overview", () => {
     put({ nodes: world.nodes });
     await show();
     expect(screen.getByText("No job runs on this cluster")).toBeTruthy();
-    expect(screen.getByText("raydebug demo")).toBeTruthy();
+    expect(screen.getByText("raydebug demo --breakpoint 5:1")).toBeTruthy();
   });
 
   it("shows groups, ranks with their state, and ranks not seen yet", async () => {
