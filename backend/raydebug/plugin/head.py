@@ -115,7 +115,7 @@ class Gateway:
             if is_websocket(request):
                 return await splice(request, self.socket, request.rel_url.raw_path_qs, to_hub)
             return await self._forward(request, to_hub)
-        except (NoUpstream, aiohttp.ClientConnectionError) as error:
+        except (NoUpstream, aiohttp.ClientConnectionError, web.RequestPayloadError) as error:
             if request.content.exception() is not None:
                 return _error(400, "bad_body", "The body can't be read.", "Is it of the Content-Encoding it names?")
             return self._down(request, route, str(error))
