@@ -255,10 +255,6 @@ class Gcs:
                 continue
         return None
 
-    async def dashboard_url(self) -> str | None:
-        value = await self.kv_get(b"dashboard", b"dashboard")
-        return f"http://{value.decode(errors='replace')}" if value else None
-
     async def _call(
         self, stub: Any, method: str, request: Any, address: str | None = None, *, missing_is_none: bool = False
     ) -> Any:
@@ -271,9 +267,8 @@ class Gcs:
         try:
             answer = await getattr(stub(channel), method)(request, timeout=self._timeout)
         except grpc.RpcError as error:
-            # A channel that lost its peer waits longer and longer before it tries again: start a new one.
-            self._channels.pop(address, None)
-            await channel.close()
+            # The channel stays: closing it would cancel the other calls on it, and with them whoever waits for those.
+            # It reconnects by itself, 2 s after its last attempt at the latest.
             code = error.code().name if hasattr(error, "code") else type(error).__name__
             raise GcsError(f"{method} on {address}: {code}") from error
         status = getattr(answer, "status", None)
@@ -282,11 +277,6 @@ class Gcs:
                 return None
             raise GcsError(f"{method} on {address}: {status.message or status.code}")
         return answer
-
-    async def forget(self, address: str) -> None:
-        """Close the connection to a raylet that has gone."""
-        if channel := self._channels.pop(address, None):
-            await channel.close()
 
 
 _NOT_FOUND = 17  # ray::StatusCode::NotFound (src/ray/common/status.h)
