@@ -20,8 +20,8 @@ from tests.support.plugin import command, ours, plugin_in
 
 JOB = Path(__file__).parent / "jobs" / "steps.py"
 KILLS, QUICK, BACK_S, MOST_S = 10, 3, 3.0, 10.0
-"""The first few are killed as soon as they are back; one that goes on like that is restarted later and later. ``MOST_S``:
-the limit on however busy a machine."""
+"""The first few are killed as soon as they are back; one that goes on like that is restarted later and later.
+``MOST_S``: the limit on however busy a machine."""
 
 
 class Steps:
