@@ -14,10 +14,12 @@ import msgspec
 from raydebug.api.access import Grant, GrantMade, GrantRequest, Role
 from raydebug.api.errors import ErrorBody
 from raydebug.api.paused import PausedSite
+from raydebug.api.timeline import Lane, Marks, Pause, Step, Tasks, TimelineJob
 from raydebug.api.topology import Actor, Group, Job, Node, SourceState
 
-Topic = Literal["topology", "paused"]
-"""``topology``: tables nodes, jobs, groups, actors, sources. ``paused``: table paused."""
+Topic = Literal["topology", "paused", "timeline"]
+"""``topology``: tables nodes, jobs, groups, actors, sources. ``paused``: table paused. ``timeline``: tables
+timeline_jobs, lanes, steps, pauses."""
 
 
 # From the client -------------------------------------------------------------------------------------------------
@@ -56,7 +58,42 @@ class RevokeGrant(msgspec.Struct, frozen=True, kw_only=True, tag="revoke_grant")
     grant_id: str
 
 
-ClientMessage = Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant
+class QueryTimeline(msgspec.Struct, frozen=True, kw_only=True, tag="query_timeline"):
+    """The marks of ``lanes`` of a job between two times (Unix ns), for a view ``pixels`` wide: 1 to 8,192.
+
+    ``since``: the version of an answer for the same window and at least these lanes; lanes that didn't change since are
+    left out of the answer. 0: all. At most 2,048 lanes.
+    """
+
+    id: int
+    job_id: str
+    lanes: list[str]
+    from_ns: int
+    to_ns: int
+    pixels: int
+    since: int = 0
+
+
+class QueryTasks(msgspec.Struct, frozen=True, kw_only=True, tag="query_tasks"):
+    """Tasks of a job (None: of all that may be seen) for a list, as ``GET tasks``: ``task_id`` (hex): this one's attempts; ``parent_task_id``: those that
+    it submitted; ``text``: those whose name, id, error type or lane's label hold it; ``states``: those in one of these
+    marks. ``limit``: at most 1,000. ``after_ns``, ``before_ns``: only what began, or was submitted, after or before."""
+
+    id: int
+    job_id: str | None
+    task_id: str | None = None
+    parent_task_id: str | None = None
+    text: str | None = None
+    states: list[str] | None = None
+    after_ns: int | None = None
+    before_ns: int | None = None
+    oldest_first: bool = False
+    limit: int = 100
+
+
+ClientMessage = (
+    Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks
+)
 
 
 # From the hub ----------------------------------------------------------------------------------------------------
@@ -94,6 +131,10 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     actors: TablePatch[Actor] | None = None  # actor_id
     sources: TablePatch[SourceState] | None = None  # name
     paused: TablePatch[PausedSite] | None = None  # site_id
+    timeline_jobs: TablePatch[TimelineJob] | None = None  # job_id
+    lanes: TablePatch[Lane] | None = None  # lane_id
+    steps: TablePatch[Step] | None = None  # step_id
+    pauses: TablePatch[Pause] | None = None  # pause_id
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, tag="patch"):
@@ -117,6 +158,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply"):
     error: ErrorBody | None = None
     grants: list[Grant] | None = None
     made: GrantMade | None = None
+    marks: Marks | None = None
+    tasks: Tasks | None = None
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag="refused"):

@@ -6,7 +6,7 @@
 export const PROTOCOL = 1;
 export const TOKEN_HEADER = "X-Raydebug-Token";
 
-export type Topic = "topology" | "paused";
+export type Topic = "topology" | "paused" | "timeline";
 export type HelperState = "up" | "connecting" | "missing" | "refused";
 export type GroupKind = "verl" | "ray_train" | "actors";
 export type JobState = "running" | "finished";
@@ -14,6 +14,10 @@ export type ActorState = "running" | "idle" | "waiting" | "paused" | "failed" | 
 export type SiteKind = "breakpoint" | "exception" | "legacy";
 export type Role = "anonymous" | "viewer" | "debugger";
 export type CheckLevel = "ok" | "warning" | "error";
+export type LaneKind = "driver" | "group" | "role" | "rank" | "actor" | "node" | "worker" | "pending";
+export type TaskSource = "push" | "pull";
+export type MarkMode = "slices" | "bins";
+export type MarkState = "pending" | "running" | "finished" | "failed" | "paused";
 
 export interface Hello {
   type: "hello";
@@ -67,6 +71,42 @@ export interface RevokeGrant {
 }
 
 /**
+ * The marks of ``lanes`` of a job between two times (Unix ns), for a view ``pixels`` wide: 1 to 8,192.
+ *
+ * ``since``: the version of an answer for the same window and at least these lanes; lanes that didn't change since are
+ * left out of the answer. 0: all. At most 2,048 lanes.
+ */
+export interface QueryTimeline {
+  type: "query_timeline";
+  id: number;
+  job_id: string;
+  lanes: string[];
+  from_ns: number;
+  to_ns: number;
+  pixels: number;
+  since?: number;
+}
+
+/**
+ * Tasks of a job for a list, as ``GET tasks``: ``task_id`` (hex): this one's attempts; ``parent_task_id``: those that
+ * it submitted; ``text``: those whose name, id, error type or lane's label hold it; ``states``: those in one of these
+ * marks. ``limit``: at most 1,000. ``after_ns``, ``before_ns``: only what began, or was submitted, after or before.
+ */
+export interface QueryTasks {
+  type: "query_tasks";
+  id: number;
+  job_id: string;
+  task_id?: string | null;
+  parent_task_id?: string | null;
+  text?: string | null;
+  states?: string[] | null;
+  after_ns?: number | null;
+  before_ns?: number | null;
+  oldest_first?: boolean;
+  limit?: number;
+}
+
+/**
  * ``hub_id`` changes when the hub was restarted. ``how``: how the role was known (see Whoami).
  */
 export interface Welcome {
@@ -103,6 +143,10 @@ export interface Tables {
   actors?: TablePatchActor | null;
   sources?: TablePatchSourceState | null;
   paused?: TablePatchPausedSite | null;
+  timeline_jobs?: TablePatchTimelineJob | null;
+  lanes?: TablePatchLane | null;
+  steps?: TablePatchStep | null;
+  pauses?: TablePatchPause | null;
 }
 
 /**
@@ -310,6 +354,133 @@ export interface PausedThread {
   attached: boolean;
 }
 
+/**
+ * ``set``: whole rows, each replaces the one with the same key. ``drop``: keys of rows that are gone.
+ */
+export interface TablePatchTimelineJob {
+  set: TimelineJob[];
+  drop: string[];
+}
+
+/**
+ * A row of table ``timeline_jobs``: tasks of a job as the hub holds them.
+ *
+ * ``version`` grows with each change of its tasks: ask again then. ``total``, ``running``, ``failed``, ``pending``:
+ * attempts held. ``first_ns``, ``last_ns``: the range of all times held. ``truncated``: tasks that Ray holds and
+ * didn't send. ``fresh_ns``: when the newest facts came; ``period_ns``: how often they come, None with push.
+ * ``note``: why there is no push, or what is missing now. ``steps``: where the steps come from, None: there are none.
+ */
+export interface TimelineJob {
+  job_id: string;
+  version: number;
+  total: number;
+  running: number;
+  pending: number;
+  failed: number;
+  first_ns: number | null;
+  last_ns: number | null;
+  source: TaskSource;
+  fresh_ns: number | null;
+  period_ns: number | null;
+  dropped: Dropped;
+  truncated: number;
+  note: string | null;
+  steps: "declared" | "inferred" | null;
+  clipped_lanes: number;
+}
+
+/**
+ * Task events lost on their way: by Ray (worker buffers, the GCS's store), in the agents' and helpers' bounded
+ * queues, by the hub (its cap). None where a stage can't say.
+ */
+export interface Dropped {
+  ray: number | null;
+  agent: number | null;
+  hub: number | null;
+}
+
+/**
+ * ``set``: whole rows, each replaces the one with the same key. ``drop``: keys of rows that are gone.
+ */
+export interface TablePatchLane {
+  set: Lane[];
+  drop: string[];
+}
+
+/**
+ * A row of table ``lanes``: a line of the timeline, or the sum of the lanes below it.
+ *
+ * Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has roles), below it
+ * ``rank:ACTOR/ROLE``; in a group without roles ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
+ * group; ``node:JOB/NODE`` of the normal tasks, below it ``worker:JOB/WORKER``; ``pending:JOB`` of normal tasks that no
+ * node has yet. Tasks of a member that belong to no role (``__init__``) lie on ``rank:ACTOR/`` below ``role:GROUP/``.
+ * ``order`` sorts siblings. ``tasks``: attempts on it, in all time; ``failed``: those that failed.
+ */
+export interface Lane {
+  lane_id: string;
+  job_id: string;
+  kind: LaneKind;
+  label: string;
+  parent_lane_id: string | null;
+  order: number;
+  tasks: number;
+  failed: number;
+  group_id: string | null;
+  role: string | null;
+  rank: number | null;
+  actor_id: string | null;
+  worker_id: string | null;
+  node_id: string | null;
+}
+
+/**
+ * ``set``: whole rows, each replaces the one with the same key. ``drop``: keys of rows that are gone.
+ */
+export interface TablePatchStep {
+  set: Step[];
+  drop: string[];
+}
+
+/**
+ * A row of table ``steps``. ``step_id``: ``JOB/PARENT TASK or WORKER/NUMBER``. ``number``: as declared by
+ * ``raydebug.step(n)``, else counted from 1 over what is held (then ``inferred``). It lasts until the next begins;
+ * ``end_ns`` None: it is the last one.
+ */
+export interface Step {
+  step_id: string;
+  job_id: string;
+  number: number;
+  start_ns: number;
+  end_ns: number | null;
+  inferred: boolean;
+}
+
+/**
+ * ``set``: whole rows, each replaces the one with the same key. ``drop``: keys of rows that are gone.
+ */
+export interface TablePatchPause {
+  set: Pause[];
+  drop: string[];
+}
+
+/**
+ * A row of table ``pauses``: a worker stood still. ``end_ns`` None: it still does. Times are those at which the
+ * hub saw it. ``exact``: only one task ran there, so it is that one; else one of ``candidates``.
+ */
+export interface Pause {
+  pause_id: string;
+  job_id: string;
+  worker_id: string;
+  lane_ids: string[];
+  site_id: string;
+  file: string | null;
+  line: number | null;
+  start_ns: number;
+  end_ns: number | null;
+  exact: boolean;
+  candidates: string[];
+}
+
 export interface Pong {
   type: "pong";
   t: number;
@@ -324,6 +495,8 @@ export interface Reply {
   error: ErrorBody | null;
   grants: Grant[] | null;
   made: GrantMade | null;
+  marks: Marks | null;
+  tasks: Tasks | null;
 }
 
 /**
@@ -357,6 +530,115 @@ export interface GrantMade {
   grant: Grant;
   token: string;
   link: string;
+}
+
+/**
+ * The answer to a query: of the lanes that were asked for, those that changed since ``since``.
+ *
+ * ``version``: to be sent as ``since`` with the next query of the same window. ``names``: the methods' names, without
+ * their role's prefix.
+ */
+export interface Marks {
+  job_id: string;
+  version: number;
+  base_ns: number;
+  from_ns: number;
+  to_ns: number;
+  pixels: number;
+  lanes: LaneMarks[];
+  names: string[];
+  slices: Slices;
+  bins: Bins;
+}
+
+/**
+ * The marks of a lane: rows ``begin`` to ``end`` of the columns of its ``mode``. ``tasks``: how many attempts touch
+ * the window. ``depth``: slices on top of each other at most (1 where none overlap).
+ */
+export interface LaneMarks {
+  lane_id: string;
+  mode: MarkMode;
+  begin: number;
+  end: number;
+  tasks: number;
+  depth: number;
+}
+
+/**
+ * Exact attempts, little-endian columns of equal length, sorted by lane, then by start.
+ *
+ * ``submit``, ``start``, ``end``: float64, ns after ``base_ns``, NaN: unknown or not yet. ``name``: uint32, index into
+ * ``names``. ``state``: uint8, index into MARK_STATES. ``depth``: uint16, 0 for the top row. ``attempt``: uint16.
+ * ``task_id``: 24 bytes each.
+ */
+export interface Slices {
+  submit: Uint8Array;
+  start: Uint8Array;
+  end: Uint8Array;
+  name: Uint8Array;
+  state: Uint8Array;
+  depth: Uint8Array;
+  attempt: Uint8Array;
+  task_id: Uint8Array;
+}
+
+/**
+ * Pixels of dense lanes, sparse, sorted by lane, then by ``index``.
+ *
+ * ``index``: uint32, the pixel. ``count``: uint32, attempts that touch it. ``name``: uint32, the name that takes most of
+ * its time. ``busy``: uint8, 255 x the share of (pixel x sub-lanes) in which a task ran. ``states``: uint8, bit i set:
+ * an attempt in state MARK_STATES[i] touches it; nothing failed or paused is ever left out.
+ */
+export interface Bins {
+  index: Uint8Array;
+  count: Uint8Array;
+  name: Uint8Array;
+  busy: Uint8Array;
+  states: Uint8Array;
+}
+
+/**
+ * ``GET tasks``, by submission, the newest first. ``total``: attempts that match; ``tasks`` has ``limit`` of them.
+ * ``age_ns``: how old the newest facts are; None before the first. ``truncated``: tasks that Ray holds and didn't
+ * send.
+ */
+export interface Tasks {
+  time_ns: number;
+  total: number;
+  dropped: Dropped;
+  truncated: number;
+  source: TaskSource;
+  age_ns: number | null;
+  note: string | null;
+  tasks: Task[];
+}
+
+/**
+ * An attempt of a task. ``state``: Ray's own name. ``submit_ns``: when it was first known to wait, ``start_ns``: when
+ * it began to run. ``error_message``: None for who may not see error messages.
+ */
+export interface Task {
+  task_id: string;
+  attempt: number;
+  name: string | null;
+  type: string | null;
+  job_id: string;
+  actor_id: string | null;
+  worker_id: string | null;
+  node_id: string | null;
+  rank: number | null;
+  parent_task_id: string | null;
+  state: string;
+  submit_ns: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  error_type: string | null;
+  error_message: string | null;
+  role: string | null;
+  group_id: string | null;
+  pid: number | null;
+  lane_id: string | null;
+  children: number;
 }
 
 /**
@@ -462,5 +744,5 @@ export interface Check {
   fix: string;
 }
 
-export type ClientMessage = Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant;
+export type ClientMessage = Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks;
 export type HubMessage = Welcome | Patch | Pong | Reply | Refused;

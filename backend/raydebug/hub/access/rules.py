@@ -22,6 +22,8 @@ Action = Literal[
     "metrics",
     "topology",
     "paused",
+    "timeline",
+    "tasks",
     "error_messages",
     "doctor",
     "stream",
@@ -37,6 +39,8 @@ LEAST: Final[dict[Action, Role]] = {
     "metrics": "anonymous",
     "topology": "anonymous",
     "paused": "anonymous",
+    "timeline": "anonymous",
+    "tasks": "anonymous",  # without error messages
     "error_messages": "viewer",  # what exceptions say, wherever it stands: user code puts anything there
     "doctor": "viewer",
     "stream": "anonymous",
@@ -44,13 +48,15 @@ LEAST: Final[dict[Action, Role]] = {
     "unknown": "anonymous",  # a path that doesn't exist: told apart from the others only after the other checks
 }
 
-TOPICS: Final[dict[Topic, Action]] = {"topology": "topology", "paused": "paused"}
+TOPICS: Final[dict[Topic, Action]] = {"topology": "topology", "paused": "paused", "timeline": "timeline"}
 
 MESSAGES: Final[dict[type[msgspec.Struct], Action]] = {
     stream.Hello: "stream",
     stream.Subscribe: "stream",  # and the action of its topic
     stream.Unsubscribe: "stream",
     stream.Ping: "stream",
+    stream.QueryTimeline: "timeline",
+    stream.QueryTasks: "tasks",
     stream.MakeGrant: "grants",
     stream.ListGrants: "grants",
     stream.RevokeGrant: "grants",

@@ -12,6 +12,7 @@ from raydebug.api.stream import TablePatch, Tables, Topic
 TOPIC_TABLES: Final[dict[Topic, tuple[str, ...]]] = {
     "topology": ("nodes", "jobs", "groups", "actors", "sources"),
     "paused": ("paused",),
+    "timeline": ("timeline_jobs", "lanes", "steps", "pauses"),
 }
 
 Table = Mapping[str, msgspec.Struct]

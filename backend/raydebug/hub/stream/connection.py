@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -21,6 +22,8 @@ from raydebug.api.stream import (
     MakeGrant,
     Ping,
     Pong,
+    QueryTasks,
+    QueryTimeline,
     Refused,
     Reply,
     RevokeGrant,
@@ -28,6 +31,7 @@ from raydebug.api.stream import (
     Unsubscribe,
     Welcome,
 )
+from raydebug.api.timeline import Marks, Tasks
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
@@ -44,9 +48,19 @@ HEARTBEAT_S: Final = 20.0
 _DRAINED: Final = 64 * 1024
 """Up to here a socket counts as drained: a patch may go out while the last is still on its way."""
 _CLOSE_S: Final = 1.0
+_MOST_TASKS: Final = 1000
 _PROTOCOLS: Final = (PROTOCOL, PROTOCOL - 1)
 
 _decoder: Final = msgspec.msgpack.Decoder(ClientMessage)
+
+
+class TimelineReader(Protocol):
+    """What answers queries, in a few milliseconds. Raises LookupError for what isn't there or may not be seen, ValueError
+    for a query that can't be; the message names what is wrong."""
+
+    def marks(self, query: QueryTimeline, sight: Sight, now_ns: int) -> Marks: ...
+
+    def tasks(self, query: QueryTasks, sight: Sight, now_ns: int) -> Tasks: ...
 
 
 class _RefusedError(Exception):
@@ -72,8 +86,10 @@ class Connection:
         access: Access,
         publisher: Publisher,
         welcome: Callable[[Caller], Welcome],
+        timeline: TimelineReader,
     ) -> None:
         self.caller = caller
+        self._timeline = timeline
         self._ws = ws
         self._transport = transport
         self._asked = asked
@@ -179,9 +195,15 @@ class Connection:
         else:
             self._say(self._reply(message))
 
-    def _reply(self, message: MakeGrant | ListGrants | RevokeGrant) -> Reply:
+    def _reply(self, message: MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks) -> Reply:
         try:
             self._access.require(self.caller, MESSAGES[type(message)])
+            if isinstance(message, QueryTimeline):
+                return Reply(id=message.id, marks=self._timeline.marks(message, self.sight, time.time_ns()))
+            if isinstance(message, QueryTasks):
+                if message.limit > _MOST_TASKS:
+                    raise ValueError(f"limit is {message.limit}, at most {_MOST_TASKS} over the websocket")
+                return Reply(id=message.id, tasks=self._timeline.tasks(message, self.sight, time.time_ns()))
             if isinstance(message, MakeGrant):
                 made = self._access.make_grant(self.caller, message.grant, self._asked.base_url)
                 return Reply(id=message.id, made=made)
@@ -190,3 +212,7 @@ class Connection:
             return Reply(id=message.id, grants=self._access.revoke_grant(self.caller, message.grant_id).grants)
         except AccessError as error:
             return Reply(id=message.id, error=error.body)
+        except LookupError as error:
+            return Reply(id=message.id, error=ErrorBody("unknown", str(error.args[0] if error.args else error)))
+        except ValueError as error:
+            return Reply(id=message.id, error=ErrorBody("bad_query", str(error)))

@@ -14,7 +14,7 @@ from raydebug.api.stream import Welcome
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
-from raydebug.hub.stream.connection import HEARTBEAT_S, MAX_FRAME, Connection
+from raydebug.hub.stream.connection import HEARTBEAT_S, MAX_FRAME, Connection, TimelineReader
 from raydebug.hub.stream.publisher import Publisher
 
 _CHECK_S: Final = 0.5
@@ -24,7 +24,14 @@ _ENDED: Final = ErrorBody("session_ended", "The right this session rests on has 
 
 
 class Live:
-    def __init__(self, access: Access, publisher: Publisher, welcome: Callable[[Caller], Welcome]) -> None:
+    def __init__(
+        self,
+        access: Access,
+        publisher: Publisher,
+        welcome: Callable[[Caller], Welcome],
+        timeline: TimelineReader,
+    ) -> None:
+        self._timeline = timeline
         self._access = access
         self._publisher = publisher
         self._welcome = welcome
@@ -48,7 +55,9 @@ class Live:
         transport = request.transport
         if transport is None:
             return ws
-        connection = Connection(ws, transport, asked, caller, self._access, self._publisher, self._welcome)
+        connection = Connection(
+            ws, transport, asked, caller, self._access, self._publisher, self._welcome, self._timeline
+        )
         self._connections.add(connection)
         try:
             await connection.run()
