@@ -185,7 +185,10 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt of a task. ``state``: Ray's own name. ``submit_ns``: when it was first known to wait, ``start_ns``: when
-    it began to run. ``error_message``: None for who may not see error messages."""
+    it began to run, ``end_ns``: when it ended, by the worker that ran it; where that hasn't reported (it may have died),
+    when the owner learned of it. A worker's report may come before the owner's: then ``end_ns`` is there while
+    ``state`` is still RUNNING. ``start_ns`` None while ``end_ns`` isn't: it never ran, or the worker took what it knew
+    with it. ``error_message``: None for who may not see error messages."""
 
     task_id: str
     attempt: int
