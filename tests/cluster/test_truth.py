@@ -119,7 +119,7 @@ def _survivors(runs: dict[Attempt, Ran]) -> set[int]:
 
 
 def test_every_attempt_is_there_and_no_other(cluster: RayCluster, diary: Diary) -> None:
-    source = cluster.push and "push" or "pull"
+    source = (cluster.push and "push") or "pull"
     assert diary.source == source
     assert (diary.answer.truncated, diary.answer.dropped.ray, diary.answer.dropped.hub) == (0, 0, 0)
     assert len(diary.submissions) == TASKS
