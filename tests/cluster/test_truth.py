@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -136,7 +137,8 @@ def test_names_places_and_outcomes(diary: Diary) -> None:
         assert (task.worker_id, task.node_id, task.actor_id) == (run.worker_id, run.node_id, run.actor_id)
         assert bool(task.error_type) == (run.outcome != "finished")
         if run.outcome == "failed":
-            assert task.error_message and ("number" in task.error_message or "attempt" in task.error_message)
+            assert task.error_message
+            assert "number" in task.error_message or "attempt" in task.error_message
         driver = next(t for t in diary.tasks.values() if t.type == "DRIVER_TASK")
         assert task.parent_task_id == driver.task_id
 
@@ -161,8 +163,10 @@ def test_times_are_those_of_the_job_itself(diary: Diary) -> None:
     # A sync actor runs one after the other, so each neighbour's own times bound the error from the other side.
     for ran in neighbours.values():
         ran.sort(key=lambda pair: pair[0].start_ns)
-        for (run, task), (following, next_task) in zip(ran, ran[1:], strict=False):
-            assert task.end_ns is not None and next_task.start_ns is not None and run.end_ns is not None
+        for (run, task), (following, next_task) in itertools.pairwise(ran):
+            assert task.end_ns is not None
+            assert next_task.start_ns is not None
+            assert run.end_ns is not None
             assert task.end_ns <= following.start_ns + CLOCK_NS, (run, task, following)
             assert next_task.start_ns >= run.end_ns - CLOCK_NS, (run, following, next_task)
 

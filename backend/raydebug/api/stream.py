@@ -77,10 +77,10 @@ class QueryTimeline(msgspec.Struct, frozen=True, kw_only=True, tag="query_timeli
 class QueryTasks(msgspec.Struct, frozen=True, kw_only=True, tag="query_tasks"):
     """Tasks of a job (None: of all that may be seen) for a list, as ``GET tasks``.
 
-    ``task_id`` (hex): this one's attempts. ``parent_task_id``: those that it submitted. ``text``: those whose name, error
-    type or lane's label holds it, or whose id begins with it. ``states``: those in one of these marks. ``after_ns``,
-    ``before_ns``: those that were submitted, or began, after or before. ``from_ns``, ``to_ns``: those that touch this
-    range. ``limit``: at most 1,000 here.
+    ``task_id`` (hex): this one's attempts. ``parent_task_id``: those that it submitted. ``text``: those whose name,
+    error type or lane's label holds it, or whose id begins with it. ``states``: those in one of these marks.
+    ``after_ns``, ``before_ns``: those that were submitted, or began, after or before. ``from_ns``, ``to_ns``: those
+    that touch this range. ``limit``: at most 1,000 here.
     """
 
     id: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -13,16 +14,19 @@ from raydebug import ray_compat
 from raydebug.api.facts import NodeFact
 from raydebug.api.health import HubEndpoint
 from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
+from raydebug.api.task_facts import TaskBatch
 from raydebug.api.topology import Node, SourceState
 from raydebug.hub.app import Config
 from raydebug.hub.doctor.collect import Doctor, HelperFacts, dashboard_facts
 from raydebug.hub.model.cluster import Cluster
 from raydebug.hub.model.store import Store
+from raydebug.hub.model.timeline.timeline import Origin, TaskTimeline
 from raydebug.hub.sources.gcs import GcsSource, StatsSource
 from raydebug.hub.sources.helpers import HelperAddress, Helpers
 from raydebug.hub.sources.paused import PausedSource
 from raydebug.hub.sources.refresh import Refresher
 from raydebug.hub.sources.since import SinceFile
+from raydebug.hub.sources.tasks import Pulled, TaskPullSource
 from raydebug.hub.supervisor import FactSource
 
 
@@ -33,7 +37,10 @@ class RealCluster:
         """``state_dir``: private to the hub; exists."""
         self._gcs: Final = ray_compat.Gcs(gcs_address)
         self.cluster: Final = Cluster(store)
-        self._refresher: Final = Refresher(self.cluster)
+        self.timeline: Final = TaskTimeline(store)
+        self.cluster.tasks_of_worker = self.timeline.candidates
+        self._refresher: Final = Refresher(self._refresh_cluster)
+        self._task_refresher: Final = Refresher(lambda: self.timeline.refresh(time.time_ns()))
         self.helpers: Final = Helpers(
             self._secret,
             on_state=self._helper_changed,
@@ -46,7 +53,22 @@ class RealCluster:
             GcsSource(self._gcs, self.cluster, self._looked),
             StatsSource(self._gcs, self.cluster, soon),
             self._paused,
+            TaskPullSource(self._gcs, self._tasks_came, self._tasks_pulled),
         )
+
+    def _refresh_cluster(self) -> None:
+        self.cluster.refresh()
+        self._task_refresher.soon()
+
+    def _tasks_came(self, batch: TaskBatch) -> None:
+        self.timeline.apply(batch)
+        self._task_refresher.soon()
+
+    def _tasks_pulled(self, pulled: Pulled) -> None:
+        self.timeline.told(
+            Origin(fresh_ns=pulled.fresh_ns, period_ns=pulled.period_ns, ray=pulled.dropped, truncated=pulled.truncated)
+        )
+        self._task_refresher.soon()
 
     def doctor(self, config: Config) -> Doctor:
         """What answers ``GET doctor``."""

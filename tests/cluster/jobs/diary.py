@@ -94,7 +94,7 @@ def dies(directory):
 class Driver:
     def __init__(self, directory):
         self.directory = directory
-        self.log = open(os.path.join(directory, "submitted"), "a", buffering=1 << 20)
+        self.log = open(os.path.join(directory, "submitted"), "a", buffering=1 << 20)  # noqa: SIM115
         self.pending = []
 
     def submit(self, name, function, *args):

@@ -6,7 +6,7 @@ Sources call the setters, then somebody calls :meth:`Cluster.refresh`; nothing i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -49,6 +49,8 @@ class Cluster:
         self._paused: dict[str, PausedPlaces] = {}
         self._lineage: Final = Lineage()
         self._roles: dict[str, str] = {}
+        self.tasks_of_worker: Callable[[str], list[str]] = lambda _worker_id: []
+        """Which tasks run in a worker, by the timeline."""
 
     @property
     def facts(self) -> ClusterFacts:
@@ -227,7 +229,7 @@ class Cluster:
                     worker_type="driver" if worker.is_driver else "worker",
                     actor_id=actor.actor_id if actor else None,
                     task_id=paused.task_id,
-                    candidate_task_ids=[],
+                    candidate_task_ids=self.tasks_of_worker(worker_id),
                     task_name=actor.task_name if actor else method or None,
                     job_id=actor.job_id
                     if actor

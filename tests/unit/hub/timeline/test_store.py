@@ -17,7 +17,7 @@ Said = list[TaskDefinition | TaskChange | TaskRun]
 
 def contents(store: TaskStore) -> dict[tuple[bytes, int], tuple[object, ...]]:
     columns = store.columns
-    found = {}
+    found: dict[tuple[bytes, int], tuple[object, ...]] = {}
     for row in range(columns.count):
         key = (columns.words[row].tobytes(), int(columns.attempt[row]))
         assert key not in found

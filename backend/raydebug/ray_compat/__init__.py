@@ -1,0 +1,33 @@
+"""The only door to Ray's private modules: what differs between its versions is known here and nowhere else.
+
+Importing it imports nothing of Ray; each function imports what it needs.
+"""
+
+from .dashboard import (
+    agent_kv_put_if_absent,
+    dashboard_agent,
+    dashboard_head,
+    dashboard_url,
+    holds_ray_token,
+    make_paths_public,
+    ray_token_headers,
+    token_mode,
+)
+from .gcs import Gcs, GcsError, read_kv
+from .tasks import TaskReader, read_ray_events
+
+__all__ = [
+    "Gcs",
+    "GcsError",
+    "TaskReader",
+    "agent_kv_put_if_absent",
+    "dashboard_agent",
+    "dashboard_head",
+    "dashboard_url",
+    "holds_ray_token",
+    "make_paths_public",
+    "ray_token_headers",
+    "read_kv",
+    "read_ray_events",
+    "token_mode",
+]
