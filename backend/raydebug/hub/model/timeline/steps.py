@@ -107,10 +107,15 @@ def _cycle(symbols: Int64s) -> tuple[Int64s, int] | None:
     _, begins, length = best
     pattern_ = symbols[begins[0] : begins[0] + length]
     rest = symbols[begins[-1] + length :]
-    # The step that goes on: its first call is there, whatever came between.
+    # The step that goes on: its first call is there, whatever came between. Where that call comes alone, too (a rollout
+    # to validate), the second one must be there as well.
+    inside = (begins[:, None] + np.arange(length)).ravel()
+    between = np.delete(symbols[begins[0] : begins[-1] + length], inside - begins[0])
+    needed = 2 if pattern_[0] in between else 1
     again = np.flatnonzero(rest[: 2 * length] == pattern_[0])
     for at in again:
-        if (rest[at : at + length] == pattern_[: len(rest) - at]).all():
+        told = len(rest) - at
+        if told >= needed and (rest[at : at + length] == pattern_[:told]).all():
             begins = np.append(begins, begins[-1] + length + at)
             break
     return begins, length
