@@ -3,7 +3,7 @@
 // Fields that end in _ns are Unix nanoseconds. They are beyond 2^53, so a number holds them to about 0.3 us:
 // enough to show, not to compare for equality with another clock's.
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 export const TOKEN_HEADER = "X-Raydebug-Token";
 
 export type Topic = "topology" | "paused" | "timeline";

@@ -24,6 +24,7 @@ from raydebug.hub.model.timeline.store import DEFAULT_CAP, TaskStore
 from raydebug.hub.model.views import Sight
 
 _STEPS_EVERY_NS: Final = 500_000_000
+_MOST_LOST: Final = 100_000
 _JSON_LANES: Final = 2048
 
 
@@ -50,6 +51,8 @@ class TaskTimeline:
         self._pauses: Final = Pauses(self._store, self._lanes)
         self._declared: Final = steps.Declared()
         self._origin = Origin()
+        self._lost: set[tuple[bytes, int]] = set()
+        """Attempts of which workers said that they dropped something."""
         self._tree: Tree = EMPTY
         self._leaf_versions = np.zeros(1, np.int64)
         self._job_versions: dict[str, int] = {}
@@ -63,6 +66,8 @@ class TaskTimeline:
 
     def apply(self, batch: TaskBatch) -> None:
         self._store.apply(batch)
+        if len(self._lost) < _MOST_LOST:
+            self._lost.update(batch.dropped)
 
     def told(self, origin: Origin) -> None:
         self._origin = origin
@@ -209,7 +214,10 @@ class TaskTimeline:
         return found
 
     def _dropped(self) -> Dropped:
-        return Dropped(ray=self._origin.ray, agent=self._origin.agent, hub=self._store.dropped)
+        ray = self._origin.ray
+        if self._lost:
+            ray = max(ray or 0, len(self._lost))
+        return Dropped(ray=ray, agent=self._origin.agent, hub=self._store.dropped)
 
     def _counts(self, job_id: str) -> dict[str, Any]:
         columns = self._store.columns
