@@ -243,6 +243,7 @@ class TaskTimeline:
     def marks(self, query: QueryTimeline, sight: Sight, now_ns: int) -> Marks:
         """Raises LookupError for a job or lane that isn't there or may not be seen, ValueError for what can't be."""
         self._require_job(query.job_id, sight)
+        self._place(self._take_changed())
         window = windows.Window(query.from_ns, query.to_ns, query.pixels)
         windows.check(window, len(query.lanes))
         asked = []
@@ -261,6 +262,7 @@ class TaskTimeline:
 
     def tasks(self, query: QueryTasks, sight: Sight, now_ns: int) -> Tasks:
         """Raises as :meth:`marks`."""
+        self._place(self._take_changed())
         if query.job_id is not None:
             self._require_job(query.job_id, sight)
         jobs = self._of_jobs(sight.jobs if query.job_id is None else frozenset({query.job_id}))
