@@ -28,6 +28,15 @@ export class NoAnswer extends Error {
   }
 }
 
+/** Unix ns as integers: as a plain number of that size they would go out as a float, which no field of the hub takes. */
+const exact = (message: ClientMessage): object =>
+  Object.fromEntries(
+    Object.entries(message).map(([name, value]) => [
+      name,
+      name.endsWith("_ns") && typeof value === "number" ? BigInt(Math.round(value)) : value,
+    ]),
+  );
+
 interface Waiting {
   resolve: (reply: Reply) => void;
   reject: (why: NoAnswer) => void;
@@ -228,7 +237,7 @@ class Connection {
   }
 
   private send(message: ClientMessage): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encode(message));
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encode(exact(message), { useBigInt64: true }));
   }
 }
 
