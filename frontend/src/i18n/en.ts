@@ -1,5 +1,5 @@
 // Every word on the screen, in English. Messages that depend on something are functions.
-import type { ActorState, GroupKind, HelperState, Role, SiteKind } from "../api/types.gen";
+import type { ActorState, Dropped, GroupKind, HelperState, MarkState, Role, SiteKind } from "../api/types.gen";
 
 const n = (count: number): string => count.toLocaleString("en-US").replaceAll(",", " ");
 const some = (count: number, one: string, many = `${one}s`): string => `${n(count)} ${count === 1 ? one : many}`;
@@ -13,6 +13,7 @@ export const en = {
     rayDashboard: "Ray Dashboard",
     views: "Views",
     overview: "Overview",
+    timeline: "Timeline",
     close: "Close",
     copy: "Copy",
     copied: "Copied",
@@ -248,17 +249,77 @@ export const en = {
     age: (ago: string): string => `facts are ${ago} old`,
     never: "no facts yet",
   },
+  timeline: {
+    title: "Timeline",
+    lanes: "Lanes",
+    corner: "WorkerGroup › rank",
+    map: "All that is held; drag the window to move it",
+    mapHint: "drag to move the window",
+    nothingYet: "nothing yet",
+    canvas: (tasks: number, since: string): string =>
+      `${some(tasks, "task")} since ${since}, on their lanes. Up and down move between lanes, full stop and comma between tasks.`,
+    now: "now",
+    nothingBefore: "nothing held before",
+    step: (number: number, inferred: boolean): string => `${inferred ? "~ " : ""}step ${number}`,
+    paused: (long: string, place: string | null, exact: boolean): string =>
+      [`paused ${long}`, place, exact ? null : "this task or another of the worker"].filter(Boolean).join(" · "),
+    driver: "Driver",
+    pendingLane: "Waiting for a node",
+    node: (ip: string): string => `Tasks on ${ip}`,
+    unnamed: "no name",
+    ranks: (count: number): string => some(count, "rank"),
+    workers: (count: number): string => some(count, "worker"),
+    otherLanes: (count: number): string => some(count, "other rank"),
+    failedTasks: (count: number): string => `${some(count, "task")} failed here`,
+    states: {
+      pending: "pending",
+      running: "running",
+      finished: "finished",
+      failed: "failed",
+      paused: "paused",
+    } satisfies Record<MarkState, string>,
+    tasks: (count: number): string => some(count, "task"),
+    within: (long: string): string => `${long} a pixel`,
+    lengthUnknown: "end unknown",
+    waits: (long: string): string => `waits for ${long}`,
+    waited: (long: string): string => `${long} pending before`,
+    attempt: (attempt: number): string => `attempt ${attempt + 1}`,
+    said: (where: string, start: string, long: string): string => `Selected: ${where}, from ${start}, ${long}`,
+    noTasks: "No tasks yet",
+    noTasksBody: "They appear here as soon as the job submits some.",
+    nothingInRange: "No tasks in this range",
+    lastActivity: "Go to the last activity",
+    dropped: (count: number): string => `dropped ${some(count, "task event")}`,
+    droppedBy: ({ ray, agent, hub }: Dropped): string =>
+      [["by Ray", ray] as const, ["in the agents", agent] as const, ["in the hub", hub] as const]
+        .map(([where, count]) => `${count === null ? "unknown" : n(count)} ${where}`)
+        .join(", "),
+    truncated: (count: number): string => `${some(count, "task")} held by Ray and not sent`,
+  },
   help: {
     title: "Keyboard",
     open: "Keyboard help (?)",
     keys: [
       ["g o", "Overview"],
+      ["g t", "Timeline"],
       ["j / k", "Next or previous paused place"],
       ["Space", "Freeze the view, or go on live"],
       ["← ↑ → ↓", "Move within a grid of ranks"],
       ["Enter", "Details of the rank"],
       ["Esc", "Close, clear the selection"],
       ["?", "This help"],
+    ] as [string, string][],
+    timeline: [
+      ["w / s", "Zoom in, out"],
+      ["a / d", "Earlier, later"],
+      ["f", "Fit the selection, or the step"],
+      ["[ / ]", "Previous, next step"],
+      ["↑ / ↓", "Lane above, below"],
+      ["← / →", "Fold, unfold the lane"],
+      [", / .", "Previous, next task of the lane"],
+      ["p / c", "Parent, first child"],
+      ["Ctrl or Shift + wheel", "Zoom at the pointer"],
+      ["Shift + drag", "Zoom to a range"],
     ] as [string, string][],
   },
 };
