@@ -73,8 +73,7 @@ export function Search() {
   };
   const shown = open && q !== "";
   return (
-    <div
-      role="search"
+    <search
       className={s.search}
       onBlur={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false);
@@ -134,7 +133,7 @@ export function Search() {
           </div>
         </div>
       ) : null}
-    </div>
+    </search>
   );
 }
 
