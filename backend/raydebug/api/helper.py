@@ -161,4 +161,22 @@ class Events(msgspec.Struct, frozen=True, kw_only=True, tag="events"):
     dropped_helper: int
 
 
-HelperToHub = Challenge | Hello | Titles | Stacks | FrozenException | Refused | Events
+class StepMark(msgspec.Struct, frozen=True, array_like=True):
+    """A process said that training step ``number`` begins at ``at_ns``. Known by its socket's credentials."""
+
+    pid: int
+    number: int
+    at_ns: int
+
+
+class Steps(msgspec.Struct, frozen=True, kw_only=True, tag="steps"):
+    """Helper -> hub, after WantEvents: steps that the node's processes declared, all that are held at first.
+
+    ``dropped``: what workers had to drop, and what was let go.
+    """
+
+    marks: list[StepMark]
+    dropped: int
+
+
+HelperToHub = Challenge | Hello | Titles | Stacks | FrozenException | Refused | Events | Steps

@@ -27,6 +27,9 @@ HELPER_SOCKET: Final = "raydebug-helper-{node8}.sock"
 EVENTS_SOCKET: Final = "raydebug-events-{node8}.sock"
 """Of the helper: there Ray's agent hands on the task events that workers sent it."""
 
+WORKER_SOCKET: Final = "raydebug-worker-{node8}.sock"
+"""Of the helper: there the client library in this node's workers finds it."""
+
 URL_PREFIX: Final = "/debug"
 API_PREFIX: Final = "/debug/api/v1"
 AGENT_HELPER_PATH: Final = "/raydebug/helper"

@@ -13,12 +13,14 @@ import msgspec
 from raydebug import ray_compat
 from raydebug.api.facts import NodeFact
 from raydebug.api.health import HubEndpoint
+from raydebug.api.helper import StepMark
 from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
 from raydebug.api.task_facts import TaskBatch
 from raydebug.api.topology import Node, SourceState
 from raydebug.hub.app import Config
 from raydebug.hub.doctor.collect import Doctor, HelperFacts, dashboard_facts
 from raydebug.hub.model.cluster import Cluster
+from raydebug.hub.model.pending_steps import PendingSteps
 from raydebug.hub.model.store import Store
 from raydebug.hub.model.timeline.timeline import Origin, TaskTimeline
 from raydebug.hub.sources.gcs import GcsSource, StatsSource
@@ -46,11 +48,13 @@ class RealCluster:
             self._secret,
             on_state=self._helper_changed,
             on_titles=lambda _node, _changed, _gone: self._titles_changed(),
+            on_steps=lambda node_id, marks: self._steps_said(node_id, marks),
             on_events=lambda node_id, events: self._push.came(node_id, events),
         )
         soon = self._refresher.soon
         since = SinceFile(state_dir / "paused.json")
         self._paused: Final = PausedSource(self._gcs, self.cluster, self.helpers, since, soon)
+        self._steps: Final = PendingSteps(self.cluster.job_of_process, self.timeline.declare_step)
         self._pulled: Pulled | None = None
         self._pushed: Pushed | None = None
         self._settling: Final = Settling()
@@ -71,8 +75,13 @@ class RealCluster:
             self._push,
         )
 
+    def _steps_said(self, node_id: str, marks: list[StepMark]) -> None:
+        self._steps.add(node_id, marks)
+        self._task_refresher.soon()
+
     def _refresh_cluster(self) -> None:
         self.cluster.refresh()
+        self._steps.settle()
         self._task_refresher.soon()
 
     def _tasks_came(self, batch: TaskBatch) -> None:

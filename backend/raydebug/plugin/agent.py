@@ -18,7 +18,14 @@ from typing import Any
 from aiohttp import web
 
 from raydebug import ray_compat
-from raydebug.api.names import AGENT_HELPER_PATH, EVENTS_SOCKET, HELPER_SOCKET, KV_NAMESPACE, KV_SECRET
+from raydebug.api.names import (
+    AGENT_HELPER_PATH,
+    EVENTS_SOCKET,
+    HELPER_SOCKET,
+    KV_NAMESPACE,
+    KV_SECRET,
+    WORKER_SOCKET,
+)
 
 from .sockets import socket_path
 from .splice import NoUpstream, Over, is_websocket, splice
@@ -65,6 +72,7 @@ class Spawner:
             "session_dir": self.agent.session_dir,
             "log_dir": self.agent.log_dir,
             "events_socket": self.events_socket,
+            "worker_socket": socket_path(self.agent.session_dir, WORKER_SOCKET.format(node8=self.node_id[:8])),
         }
         return json.dumps(line).encode() + b"\n"
 

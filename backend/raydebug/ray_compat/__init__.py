@@ -15,6 +15,7 @@ from .dashboard import (
 )
 from .events import PUSH_SWITCHES, push_config, tee_events
 from .gcs import Gcs, GcsError, read_kv
+from .process import own_node
 from .tasks import TaskReader, read_ray_events
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "dashboard_url",
     "holds_ray_token",
     "make_paths_public",
+    "own_node",
     "push_config",
     "ray_token_headers",
     "read_kv",

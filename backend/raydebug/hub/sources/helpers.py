@@ -30,6 +30,8 @@ from raydebug.api.helper import (
     ReadException,
     Refused,
     Stacks,
+    StepMark,
+    Steps,
     Title,
     Titles,
     WantEvents,
@@ -110,12 +112,14 @@ class Helpers:
         on_state: Callable[[NodeId], None] = lambda _node: None,
         on_titles: Callable[[NodeId, list[Title], list[int]], None] = lambda _node, _changed, _gone: None,
         on_events: Callable[[NodeId, Events], None] | None = None,
+        on_steps: Callable[[NodeId, list[StepMark]], None] = lambda _node, _marks: None,
         connector: Callable[[], aiohttp.BaseConnector] | None = None,
     ) -> None:
         self.secret = secret
         self.on_state = on_state
         self.on_titles = on_titles
         self.on_events = on_events
+        self.on_steps = on_steps
         self.taken: dict[NodeId, tuple[str, int]] = {}
         """Epoch and number up to which a node's events are taken."""
         self.titles: dict[tuple[NodeId, int], Title] = {}
@@ -378,6 +382,8 @@ class _Link:
             answer = self._asked.get(message.id)
             if answer is not None and not answer.done():
                 answer.set_result(message)
+        elif isinstance(message, Steps):
+            self.owner.on_steps(node_id, message.marks)
         elif isinstance(message, Events) and self.owner.on_events is not None:
             self.owner.on_events(node_id, message)
 
