@@ -86,7 +86,7 @@ async def test_all_comes_in_order_and_a_new_hub_goes_on_where_the_last_one_was(t
                 async with first.up():
                     await until(lambda: len(first.data) == 500)
                 assert first.data == [b"%d" % number for number in range(500)]
-                assert [e.first for e in first.got if e.data][0] == 1
+                assert next(e.first for e in first.got if e.data) == 1
                 assert first.got[-1].problem is None
                 # A hub that is new knows nothing, and gets what nobody has acknowledged.
                 for number in range(500, 700):
