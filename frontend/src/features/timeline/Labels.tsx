@@ -3,7 +3,7 @@ import { memo } from "react";
 import { useTable } from "../../api/hooks";
 import type { Actor, Lane } from "../../api/types.gen";
 import { useWords } from "../../i18n";
-import { baseName, shortClass, shortCommand } from "../../ui/format";
+import { scriptOf, shortClass } from "../../ui/format";
 import { Icon, StateGlyph } from "../../ui/Glyph";
 import type { Tone } from "../../ui/glyphs";
 import ui from "../../ui/ui.module.css";
@@ -128,12 +128,7 @@ function Meta({ lane, leaves }: { lane: Lane; leaves: number }) {
   const nodes = useTable("nodes");
   const jobs = useTable("jobs");
   let text = "";
-  if (lane.kind === "driver")
-    text = baseName(
-      shortCommand(jobs.get(lane.job_id)?.entrypoint ?? "")
-        .split(" ")
-        .at(-1) ?? "",
-    );
+  if (lane.kind === "driver") text = scriptOf(jobs.get(lane.job_id)?.entrypoint ?? "");
   else if (lane.kind === "group" || lane.kind === "role") text = t.ranks(leaves);
   else if (lane.kind === "node") text = t.workers(leaves);
   else if (lane.kind === "actor") text = nodes.get(lane.node_id ?? "")?.ip ?? "";

@@ -40,7 +40,8 @@ export class Brush {
   /** Mono text, its middle at `y`, cut to `room`. */
   label(text: string, x: number, y: number, room: number, ink: string, bold = false): void {
     const most = Math.floor(room / this.charWidth);
-    if (most < 3) return;
+    // Two letters and an ellipsis say nothing.
+    if (most < Math.min(6, text.length)) return;
     const shown = text.length > most ? `${text.slice(0, most - 1)}…` : text;
     const picture = this.picture(shown, ink, bold);
     const { ratio } = this;
@@ -74,6 +75,17 @@ export class Brush {
       this.texts.set(key, picture);
     }
     return picture;
+  }
+
+  /** It goes on: a bar ends in a point. */
+  point(x: number, top: number, height: number, fill: string): void {
+    const { ctx } = this;
+    ctx.fillStyle = fill;
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x + 5, top + height / 2);
+    ctx.lineTo(x, top + height);
+    ctx.fill();
   }
 
   glyph(name: keyof typeof GLYPHS, x: number, y: number, size: number, fill: string): void {

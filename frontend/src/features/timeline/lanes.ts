@@ -8,7 +8,7 @@ export interface LaneRow {
   level: number;
   /** Null: nothing below it. `some`: folded, but for those that need a person. */
   fold: "open" | "closed" | "some" | null;
-  /** How many lanes without lanes below them it sums up. */
+  /** How many actors or workers it sums up: a rank has a lane in each of its roles. */
   leaves: number;
 }
 
@@ -64,6 +64,9 @@ export function treeOf(lanes: ReadonlyMap<string, Lane>, jobId: string | null): 
   return { roots, below, leaves };
 }
 
+const countOf = (lanes: readonly Lane[]): number =>
+  new Set(lanes.map((lane) => lane.actor_id ?? lane.worker_id ?? lane.lane_id)).size;
+
 /** By default open: few lanes below it, or the roles of a group. */
 const openByRule = (children: readonly Lane[]) => children.length <= FEW || children.every((c) => c.kind === "role");
 
@@ -86,7 +89,7 @@ export function rowsOf(
     const open = hand ?? openByRule(children);
     const kept = open || hand === false ? [] : all.filter(needsPerson).slice(0, MOST_KEPT);
     const fold = open ? "open" : kept.length > 0 ? "some" : "closed";
-    rows.push({ kind: "lane", key, lane, level, fold, leaves: all.length });
+    rows.push({ kind: "lane", key, lane, level, fold, leaves: countOf(all) });
     if (open) for (const child of children) add(child, level + 1);
     for (const one of kept)
       rows.push({ kind: "lane", key: one.lane_id, lane: one, level: level + 1, fold: null, leaves: 0 });
