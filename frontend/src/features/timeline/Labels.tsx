@@ -95,7 +95,8 @@ function LaneName({ lane, sum, paused, leaves }: { lane: Lane; sum: boolean; pau
   const { timeline: t, state: states } = useWords();
   const actor = useTable("actors").get(lane.actor_id ?? "");
   const label = useLaneLabel(lane);
-  const sign = sum ? null : signOf(actor, paused, lane.failed > 0);
+  // Where an actor has a lane in each of its roles, only that of the call which is paused says so.
+  const sign = sum ? null : signOf(actor, paused || (actor?.state === "paused" && lane.role === null), lane.failed > 0);
   return (
     <>
       <span className={ui.cut} title={label}>
@@ -118,7 +119,7 @@ function LaneName({ lane, sum, paused, leaves }: { lane: Lane; sum: boolean; pau
 
 /** Only what needs a person has a sign: the rest is pale. */
 function signOf(actor: Actor | undefined, paused: boolean, failed: boolean): Tone | null {
-  if (paused || actor?.state === "paused") return "paused";
+  if (paused) return "paused";
   if (actor?.state === "failed" || actor?.state === "dead" || actor?.state === "pending") return actor.state;
   return failed ? "failed" : null;
 }

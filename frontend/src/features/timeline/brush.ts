@@ -10,6 +10,9 @@ const FONT_SIZE = 10.5;
 /** Texts are drawn once each and kept as pictures: drawing letters costs ten times as much. */
 const MOST_TEXTS = 3000;
 
+/** `update_actor` in little room is `actor`. */
+const VERB = /^(compute|update|generate|get|run|do)_(?=\w{3})/;
+
 interface Picture {
   canvas: HTMLCanvasElement;
   width: number;
@@ -37,12 +40,13 @@ export class Brush {
     this.ctx.fillRect(x, y, width, height);
   }
 
-  /** Mono text, its middle at `y`, cut to `room`. */
+  /** Mono text, its middle at `y`, cut to `room`; a verb that many methods begin with goes first. */
   label(text: string, x: number, y: number, room: number, ink: string, bold = false): void {
     const most = Math.floor(room / this.charWidth);
+    const short = text.length > most ? text.replace(VERB, "") : text;
     // Two letters and an ellipsis say nothing.
-    if (most < Math.min(6, text.length)) return;
-    const shown = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+    if (most < Math.min(6, short.length)) return;
+    const shown = short.length > most ? `${short.slice(0, most - 1)}…` : short;
     const picture = this.picture(shown, ink, bold);
     const { ratio } = this;
     this.ctx.drawImage(
