@@ -24,6 +24,7 @@ class Story {
   tasks = [];
   own = new Map();
   below = new Map();
+  longest = new Map();
 
   constructor(job) {
     this.job = job;
@@ -82,6 +83,12 @@ class Story {
       }
     }
     for (const list of this.below.values()) list.sort((a, b) => a.start - b.start);
+    // The longest of them, so that those that began before a window are found by looking back that far.
+    for (const [id, list] of this.below)
+      this.longest.set(
+        id,
+        list.reduce((most, t) => Math.max(most, t.end === null ? Infinity : t.end - t.start), 0),
+      );
     return this;
   }
 }
@@ -251,18 +258,40 @@ export function timelineOf(scene, rows, startNs) {
     return t.failed ? 3 : 2;
   }
 
+  // Sorted once: what is true at a time is then found by halving.
+  const sorted = (pick) =>
+    story.tasks
+      .map(pick)
+      .filter((t) => t !== null && t !== undefined)
+      .sort((x, y) => x - y);
+  const times = {
+    known: sorted((t) => t.submit ?? t.start),
+    started: sorted((t) => t.start),
+    ended: sorted((t) => t.end),
+    failed: sorted((t) => (t.failed ? t.end : null)),
+  };
+  const before = (list, now) => {
+    let [low, high] = [0, list.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle] <= now) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+
   function jobRow() {
     const now = since();
-    const seen = story.tasks.filter((t) => (t.submit ?? t.start) <= now);
-    const count = (wanted) => seen.filter((t) => wanted.includes(STATES[stateOf(t, now)])).length;
+    const total = before(times.known, now);
+    const started = before(times.started, now);
     return {
       job_id: story.job,
       version: version(),
-      total: seen.length,
-      running: count(["running", "paused"]),
-      pending: count(["pending"]),
-      failed: count(["failed"]),
-      first_ns: seen.length > 0 ? ns(seen.reduce((a, t) => Math.min(a, t.submit ?? t.start), Infinity)) : null,
+      total,
+      running: started - before(times.ended, now),
+      pending: total - started,
+      failed: before(times.failed, now),
+      first_ns: total > 0 ? ns(times.known[0]) : null,
       last_ns: ns(now),
       source: scene === "verl" ? "pull" : "push",
       fresh_ns: Date.now() * 1e6 - (scene === "verl" ? 1.4e9 : 0.2e9),
@@ -306,6 +335,23 @@ export function timelineOf(scene, rows, startNs) {
     };
   }
 
+  const beforeStart = (list, at) => {
+    let [low, high] = [0, list.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle].start < at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+
+  function touching(lane_id, from, to) {
+    const all = story.below.get(lane_id) ?? [];
+    const first = beforeStart(all, from - (story.longest.get(lane_id) ?? 0));
+    const last = beforeStart(all, to + 10);
+    return all.slice(first, last).filter((t) => (t.submit ?? t.start) <= to && (t.end ?? Infinity) >= from);
+  }
+
   function marks(q) {
     const now = since();
     const from = (q.from_ns - startNs) / S;
@@ -316,15 +362,13 @@ export function timelineOf(scene, rows, startNs) {
     const slices = [];
     const bins = [];
     for (const lane_id of q.lanes) {
-      const list = (story.below.get(lane_id) ?? []).filter(
-        (t) => (t.submit ?? t.start) <= Math.min(to, now) && (t.end ?? Infinity) >= from,
-      );
+      const list = touching(lane_id, from, Math.min(to, now));
       if (list.length <= Math.max(40, q.pixels / 8)) {
         const begin = slices.length;
         const ends = [];
         for (const t of list) {
           const state = stateOf(t, now);
-          const first = Math.min(t.submit ?? t.start, t.start);
+          const first = t.start;
           let depth = ends.findIndex((end) => end <= first);
           if (depth < 0) depth = ends.length;
           ends[depth] = t.end === null ? Infinity : t.end;

@@ -289,7 +289,7 @@ export const en = {
       paused: "paused",
     } satisfies Record<MarkState, string>,
     tasks: (count: number): string => some(count, "task"),
-    within: (long: string): string => `${long} a pixel`,
+    within: (start: string, long: string): string => `from ${start}, ${long} long`,
     lengthUnknown: "end unknown",
     waits: (long: string): string => `waits for ${long}`,
     waited: (long: string): string => `${long} pending before`,

@@ -3,7 +3,7 @@ import { memo } from "react";
 import { useTable } from "../../api/hooks";
 import type { Actor, Lane } from "../../api/types.gen";
 import { useWords } from "../../i18n";
-import { baseName, shortClass, shortCommand } from "../../ui/format";
+import { scriptOf, shortClass } from "../../ui/format";
 import { Icon, StateGlyph } from "../../ui/Glyph";
 import type { Tone } from "../../ui/glyphs";
 import ui from "../../ui/ui.module.css";
@@ -95,7 +95,8 @@ function LaneName({ lane, sum, paused, leaves }: { lane: Lane; sum: boolean; pau
   const { timeline: t, state: states } = useWords();
   const actor = useTable("actors").get(lane.actor_id ?? "");
   const label = useLaneLabel(lane);
-  const sign = sum ? null : signOf(actor, paused, lane.failed > 0);
+  // Where an actor has a lane in each of its roles, only that of the call which is paused says so.
+  const sign = sum ? null : signOf(actor, paused || (actor?.state === "paused" && lane.role === null), lane.failed > 0);
   return (
     <>
       <span className={ui.cut} title={label}>
@@ -118,7 +119,7 @@ function LaneName({ lane, sum, paused, leaves }: { lane: Lane; sum: boolean; pau
 
 /** Only what needs a person has a sign: the rest is pale. */
 function signOf(actor: Actor | undefined, paused: boolean, failed: boolean): Tone | null {
-  if (paused || actor?.state === "paused") return "paused";
+  if (paused) return "paused";
   if (actor?.state === "failed" || actor?.state === "dead" || actor?.state === "pending") return actor.state;
   return failed ? "failed" : null;
 }
@@ -128,12 +129,7 @@ function Meta({ lane, leaves }: { lane: Lane; leaves: number }) {
   const nodes = useTable("nodes");
   const jobs = useTable("jobs");
   let text = "";
-  if (lane.kind === "driver")
-    text = baseName(
-      shortCommand(jobs.get(lane.job_id)?.entrypoint ?? "")
-        .split(" ")
-        .at(-1) ?? "",
-    );
+  if (lane.kind === "driver") text = scriptOf(jobs.get(lane.job_id)?.entrypoint ?? "");
   else if (lane.kind === "group" || lane.kind === "role") text = t.ranks(leaves);
   else if (lane.kind === "node") text = t.workers(leaves);
   else if (lane.kind === "actor") text = nodes.get(lane.node_id ?? "")?.ip ?? "";

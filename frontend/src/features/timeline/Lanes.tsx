@@ -11,7 +11,7 @@ import { pausesByLane, rowsOf, treeOf } from "./lanes";
 import { place } from "./layout";
 import { followPointer } from "./pointer";
 import { Stage } from "./stage";
-import { useTimeline } from "./state";
+import { unfoldTo, useTimeline } from "./state";
 import s from "./timeline.module.css";
 
 const AROUND = 16;
@@ -36,10 +36,7 @@ export function Lanes({ job }: { job: TimelineJob }) {
   const wanted = useTimeline((state) => state.wanted);
   const tree = useMemo(() => treeOf(lanes, job.job_id), [lanes, job.job_id]);
   const { pauses, paused } = useMemo(() => pausesByLane(allPauses.values(), tree), [allPauses, tree]);
-  const rows = useMemo(
-    () => rowsOf(tree, folds, only, (lane) => paused.has(lane.lane_id) || lane.failed > 0),
-    [tree, folds, only, paused],
-  );
+  const rows = useMemo(() => rowsOf(tree, folds, only, paused), [tree, folds, only, paused]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `deep` says that the depths have changed
   const layout = useMemo(() => place(rows, (id) => depths.current.get(id) ?? 1), [rows, deep]);
   const steps = useMemo(
@@ -74,11 +71,13 @@ export function Lanes({ job }: { job: TimelineJob }) {
       );
     made.onMarks = () => {
       let grown = false;
-      for (const [id, { depth }] of made.feed.held?.lanes ?? [])
-        if (depth > (depths.current.get(id) ?? 1)) {
-          depths.current.set(id, depth);
-          grown = true;
-        }
+      for (const [id, { depth, bins }] of made.feed.held?.lanes ?? []) {
+        const known = depths.current.get(id) ?? 1;
+        const next = bins ? 1 : Math.max(depth, known);
+        if (next === known) continue;
+        depths.current.set(id, next);
+        grown = true;
+      }
       if (grown) setDeep((n) => n + 1);
     };
     setStage(made);
@@ -98,10 +97,16 @@ export function Lanes({ job }: { job: TimelineJob }) {
   useEffect(() => {
     stage?.update({ job, layout, steps, pauses, held: frozen || stale });
   }, [stage, job, layout, steps, pauses, frozen, stale]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once more when the rows have changed: it may have been folded
+  const done = useRef(0);
   useEffect(() => {
-    if (wanted) stage?.scrollTo(wanted.lane_id);
-  }, [stage, wanted, layout.rows.length]);
+    if (!stage || !wanted || wanted.n === done.current || !lanes.has(wanted.lane_id)) return;
+    if (!layout.rows.some(({ row }) => row.key === wanted.lane_id)) {
+      unfoldTo(wanted.lane_id); // and once more when it is there
+      return;
+    }
+    done.current = wanted.n;
+    stage.scrollTo(wanted.lane_id);
+  }, [stage, wanted, layout, lanes]);
   useTimelineKeys(stage);
 
   return (

@@ -70,7 +70,7 @@ function Times({ hit }: { hit: Hit }) {
   if (hit.kind === "bin")
     return (
       <div className={ui.num}>
-        {clockTime(hit.from_ns, hit.to_ns - hit.from_ns)}, {t.within(duration(hit.to_ns - hit.from_ns))}
+        {t.within(clockTime(hit.from_ns, hit.to_ns - hit.from_ns), duration(hit.to_ns - hit.from_ns))}
       </div>
     );
   const { submit_ns, start_ns, end_ns } = hit;

@@ -10,6 +10,9 @@ const FONT_SIZE = 10.5;
 /** Texts are drawn once each and kept as pictures: drawing letters costs ten times as much. */
 const MOST_TEXTS = 3000;
 
+/** `update_actor` in little room is `actor`. */
+const VERB = /^(compute|update|generate|get|run|do)_(?=\w{3})/;
+
 interface Picture {
   canvas: HTMLCanvasElement;
   width: number;
@@ -37,11 +40,13 @@ export class Brush {
     this.ctx.fillRect(x, y, width, height);
   }
 
-  /** Mono text, its middle at `y`, cut to `room`. */
+  /** Mono text, its middle at `y`, cut to `room`; a verb that many methods begin with goes first. */
   label(text: string, x: number, y: number, room: number, ink: string, bold = false): void {
     const most = Math.floor(room / this.charWidth);
-    if (most < 3) return;
-    const shown = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+    const short = text.length > most ? text.replace(VERB, "") : text;
+    // Two letters and an ellipsis say nothing.
+    if (most < Math.min(6, short.length)) return;
+    const shown = short.length > most ? `${short.slice(0, most - 1)}…` : short;
     const picture = this.picture(shown, ink, bold);
     const { ratio } = this;
     this.ctx.drawImage(
@@ -74,6 +79,17 @@ export class Brush {
       this.texts.set(key, picture);
     }
     return picture;
+  }
+
+  /** It goes on: a bar ends in a point. */
+  point(x: number, top: number, height: number, fill: string): void {
+    const { ctx } = this;
+    ctx.fillStyle = fill;
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x + 5, top + height / 2);
+    ctx.lineTo(x, top + height);
+    ctx.fill();
   }
 
   glyph(name: keyof typeof GLYPHS, x: number, y: number, size: number, fill: string): void {

@@ -8,7 +8,7 @@ export interface LaneRow {
   level: number;
   /** Null: nothing below it. `some`: folded, but for those that need a person. */
   fold: "open" | "closed" | "some" | null;
-  /** How many lanes without lanes below them it sums up. */
+  /** How many actors or workers it sums up: a rank has a lane in each of its roles. */
   leaves: number;
 }
 
@@ -25,8 +25,9 @@ export type Row = LaneRow | RestRow;
 
 /** A lane with so few below it is open by itself. */
 export const FEW = 8;
-/** Of those that need a person, a folded lane shows at most this many. */
-export const MOST_KEPT = 16;
+/** Of those that are paused, a folded lane shows at most this many; of those on which something once failed, fewer. */
+export const MOST_PAUSED = 16;
+export const MOST_FAILED = 6;
 
 export interface LaneTree {
   readonly roots: readonly Lane[];
@@ -64,14 +65,24 @@ export function treeOf(lanes: ReadonlyMap<string, Lane>, jobId: string | null): 
   return { roots, below, leaves };
 }
 
+const countOf = (lanes: readonly Lane[]): number =>
+  new Set(lanes.map((lane) => lane.actor_id ?? lane.worker_id ?? lane.lane_id)).size;
+
 /** By default open: few lanes below it, or the roles of a group. */
 const openByRule = (children: readonly Lane[]) => children.length <= FEW || children.every((c) => c.kind === "role");
+
+function keptOf(all: readonly Lane[], paused: ReadonlySet<string>): Lane[] {
+  const held = all.filter((lane) => paused.has(lane.lane_id)).slice(0, MOST_PAUSED);
+  const failed = all.filter((lane) => lane.failed > 0 && !paused.has(lane.lane_id)).slice(0, MOST_FAILED);
+  const kept = new Set([...held, ...failed]);
+  return all.filter((lane) => kept.has(lane));
+}
 
 export function rowsOf(
   { roots, below, leaves }: LaneTree,
   folds: ReadonlyMap<string, boolean>,
   only: ReadonlySet<string> | null,
-  needsPerson: (lane: Lane) => boolean,
+  paused: ReadonlySet<string>,
 ): Row[] {
   const rows: Row[] = [];
   const add = (lane: Lane, level: number): void => {
@@ -84,9 +95,9 @@ export function rowsOf(
     const hand = folds.get(key);
     const all = leaves.get(key) ?? [];
     const open = hand ?? openByRule(children);
-    const kept = open || hand === false ? [] : all.filter(needsPerson).slice(0, MOST_KEPT);
+    const kept = open || hand === false ? [] : keptOf(all, paused);
     const fold = open ? "open" : kept.length > 0 ? "some" : "closed";
-    rows.push({ kind: "lane", key, lane, level, fold, leaves: all.length });
+    rows.push({ kind: "lane", key, lane, level, fold, leaves: countOf(all) });
     if (open) for (const child of children) add(child, level + 1);
     for (const one of kept)
       rows.push({ kind: "lane", key: one.lane_id, lane: one, level: level + 1, fold: null, leaves: 0 });

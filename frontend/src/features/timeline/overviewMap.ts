@@ -28,7 +28,7 @@ export class OverviewMap {
   private facts: MapFacts | null = null;
   private held: Held | null = null;
   private askedVersion = -1;
-  private askedAt = 0;
+  private askedAt = Number.NEGATIVE_INFINITY;
   private frame = 0;
   private timer: number | undefined;
   private readonly line = new Line();

@@ -1,11 +1,21 @@
 // Dense lanes: what touches each pixel, gathered from bins or slices, then written as one row of pixels and copied down.
 // The cost is that of the pixels, whatever the number of tasks; nothing failed or paused is lost on the way.
-import { type BinColumns, FAILED, type Frame, type LaneData, PAUSED, PENDING, type SliceColumns } from "./marks";
+import {
+  type BinColumns,
+  FAILED,
+  type Frame,
+  type LaneData,
+  PAUSED,
+  PENDING,
+  RUNNING,
+  type SliceColumns,
+} from "./marks";
 import { type Palette, pixel } from "./palette";
 
 const bit = (state: number) => 1 << state;
 const IS_FAILED = bit(FAILED);
 const IS_PAUSED = bit(PAUSED);
+const IS_RUNNING = bit(RUNNING);
 const IS_PENDING = bit(PENDING);
 
 /** Device pixels of a lane, from left to right. */
@@ -39,8 +49,19 @@ export class Columns {
     this.states[x] = (this.states[x] as number) | states;
   }
 
-  /** `per`: ns a device pixel; `from`: the time of the left edge; `until`: nothing that begins later is shown. */
-  addBins(bins: BinColumns, frame: Frame, from: number, per: number, until: number, keep?: (name: number) => boolean) {
+  /**
+   * `per`: ns a device pixel; `from`: the time of the left edge; `until`: nothing that begins later is shown.
+   * `ignore`: states that something else shows better. `keep`: whether a name is searched for.
+   */
+  addBins(
+    bins: BinColumns,
+    frame: Frame,
+    from: number,
+    per: number,
+    until: number,
+    ignore = 0,
+    keep?: (name: number) => boolean,
+  ): void {
     const long = (frame.to - frame.from) / frame.pixels;
     const first = (frame.from - from) / per;
     const step = long / per;
@@ -53,7 +74,7 @@ export class Columns {
       if (right <= 0) continue;
       const name = bins.name[i] as number;
       const busy = bins.busy[i] as number;
-      const states = bins.states[i] as number;
+      const states = (bins.states[i] as number) & ~ignore || IS_RUNNING;
       const shown = keep && !keep(name) && !(states & (IS_FAILED | IS_PAUSED)) ? busy >> 2 : busy;
       const weight = 1 + busy * (bins.count[i] as number);
       for (let x = Math.max(0, left); x < Math.min(end, right); x++) this.touch(x, name, weight, shown, states);

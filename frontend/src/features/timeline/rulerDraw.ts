@@ -5,7 +5,7 @@ import { type Scale, xOf } from "./layout";
 import type { Tick } from "./ruler";
 import type { Texts } from "./stage";
 
-export const RULER = 26;
+export const RULER = 32;
 
 export function drawRuler(
   b: Brush,
@@ -30,23 +30,26 @@ export function drawRuler(
     ctx.fillStyle = palette.fg3;
     ctx.fillText(label, x + 4, RULER - 9);
   }
+  const nowAt = xOf(scale, now);
+  const nowSeen = nowAt >= 0 && nowAt <= width + 1;
+  ctx.font = `600 10px ${palette.font}`;
+  const nowLeft = nowSeen ? Math.round(nowAt - ctx.measureText(texts.now).width - 9) : width;
+  ctx.font = `10.5px ${palette.font}`;
   // A chip a step; where they are close, only as many as are readable.
   let free = 0;
   for (const step of steps) {
     const x = Math.round(xOf(scale, step.start_ns));
     if (x < -60 || x > width) continue;
     if (x < free) continue;
-    free = chip(b, texts.step(step), x, palette.fg2, palette.surface.css, width, step.inferred) + 4;
+    free = chip(b, texts.step(step), x, palette.fg2, palette.surface.css, nowLeft - 3, step.inferred) + 4;
   }
   if (heldFrom !== null) {
     const x = Math.round(xOf(scale, heldFrom));
     if (x > 0 && x < width) chip(b, texts.heldFrom, x + 2, palette.sunken.css, palette.fg3, width);
   }
-  const x = xOf(scale, now);
-  if (x >= 0 && x <= width + 1) {
-    const w = ctx.measureText(texts.now).width + 12;
-    chip(b, texts.now, Math.round(Math.min(width - w, x - w + 1)), palette.ok, palette.surface.css, width);
-    b.rect(Math.round(x) - 0.75, 14, 1.5, RULER - 14, palette.ok);
+  if (nowSeen) {
+    chip(b, texts.now, nowLeft, palette.ok, palette.surface.css, width + 4);
+    b.rect(Math.round(nowAt) - 0.75, 14, 1.5, RULER - 14, palette.ok);
   }
 }
 

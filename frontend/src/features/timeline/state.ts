@@ -120,16 +120,20 @@ export function select(task: TaskRef | null, place: Place | null = null): void {
   set({ selected: task, place, ...(place ? { lane: place.lane_id } : {}) });
 }
 
-/** Unfolds, scrolls and, where it lies outside or too small, moves the window so that a place is seen. */
+/** Scrolls, unfolds where it isn't shown, and moves the window (zooms where that isn't enough) so that a place is seen. */
 export function reveal(place: Place): void {
-  unfoldTo(place.lane_id);
   set((s) => ({ lane: place.lane_id, wanted: { lane_id: place.lane_id, n: (s.wanted?.n ?? 0) + 1 } }));
   const { from, to } = windowOf(get());
+  const span = to - from;
   const long = place.to_ns - place.from_ns;
+  const readable = long >= span * 0.01 && long <= span * 0.9;
   const inside = place.from_ns >= from && place.to_ns <= to;
-  if (inside && long > (to - from) * 0.01) return;
-  if (place.from_ns < to && place.to_ns > from && long > to - from) return;
-  showAround(place.from_ns, place.to_ns, 0.3);
+  const fillsIt = place.from_ns < to && place.to_ns > from && long > span;
+  if ((inside && readable) || fillsIt) return;
+  if (readable) {
+    const middle = (place.from_ns + place.to_ns) / 2;
+    show({ from: middle - span / 2, to: middle + span / 2 });
+  } else showAround(place.from_ns, place.to_ns, 0.3);
 }
 
 /** Fits the window to the selection, to the newest step, or to all that is held. */
@@ -163,15 +167,19 @@ export function setFold(laneId: string, open: boolean): void {
   set((s) => ({ folds: new Map(s.folds).set(laneId, open) }));
 }
 
-function unfoldTo(laneId: string): void {
+/** Opens what is above a lane. */
+export function unfoldTo(laneId: string): void {
   const { lanes } = useCluster.getState().rows;
   const folds = new Map(get().folds);
   const seen = new Set<string>();
+  let top = laneId;
   for (let id = lanes.get(laneId)?.parent_lane_id; id && !seen.has(id); id = lanes.get(id)?.parent_lane_id) {
     seen.add(id);
     folds.set(id, true);
+    top = id;
   }
-  set({ folds });
+  const { only } = get();
+  set({ folds, only: only === null || only.has(top) ? only : new Set(only).add(top) });
 }
 
 export const search = (q: string): void => set({ q });
