@@ -10,6 +10,7 @@ import msgspec
 
 from raydebug.api.health import Health
 from raydebug.api.paused import Paused, PausedSite
+from raydebug.api.timeline import Tasks, Timeline
 from raydebug.api.topology import Actor, GroupView, JobView, Topology
 
 T = TypeVar("T")
@@ -33,6 +34,16 @@ def topology(base: str, headers: dict[str, str] | None = None) -> Topology:
 
 def paused(base: str) -> list[PausedSite]:
     return get(f"{base}/debug/api/v1/paused", Paused).sites
+
+
+def tasks(base: str, job: str, limit: int = 200_000, headers: dict[str, str] | None = None) -> Tasks:
+    return get(f"{base}/debug/api/v1/tasks?job={job}&limit={limit}", Tasks, headers)
+
+
+def timeline(base: str, job: str, from_ns: int | None = None, to_ns: int | None = None, width: int = 1000) -> Timeline:
+    asked = {"from": from_ns, "to": to_ns, "width": width}
+    more = "".join(f"&{name}={value}" for name, value in asked.items() if value is not None)
+    return get(f"{base}/debug/api/v1/timeline?job={job}{more}", Timeline)
 
 
 def the_job(base: str, script: str, headers: dict[str, str] | None = None) -> JobView:

@@ -61,7 +61,10 @@ class RayCluster:
         python: str = sys.executable,
         head_args: tuple[str, ...] = (),
         ip: str = "127.0.0.1",
+        push: bool = False,
     ) -> None:
+        """``push``: started by ``raydebug start`` in the place of ``ray start``."""
+        self.push = push
         self.python = python
         self.ray = str(Path(python).parent / "ray")
         # A busy machine starts slowly: Ray's own limit of 30 s for a raylet isn't what is tested here.
@@ -138,10 +141,13 @@ class RayCluster:
         wait_for("`ray start` to be done", started, timeout=180, period=0.1)
 
     def _spawn(self, *args: str, num_cpus: int | None = None, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+        python_raydebug = str(Path(self.python).parent / "raydebug")
         log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")
         proc = subprocess.Popen(
             [
-                *(*prefix, self.ray, "start", *args),
+                *prefix,
+                *((python_raydebug, "start") if (self.push and "--head" in args) else (self.ray, "start")),
+                *args,
                 *(f"--num-cpus={num_cpus or self.num_cpus}", "--block", "--disable-usage-stats"),
             ],
             env=self.env,

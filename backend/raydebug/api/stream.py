@@ -75,9 +75,13 @@ class QueryTimeline(msgspec.Struct, frozen=True, kw_only=True, tag="query_timeli
 
 
 class QueryTasks(msgspec.Struct, frozen=True, kw_only=True, tag="query_tasks"):
-    """Tasks of a job (None: of all that may be seen) for a list, as ``GET tasks``: ``task_id`` (hex): this one's attempts; ``parent_task_id``: those that
-    it submitted; ``text``: those whose name, id, error type or lane's label hold it; ``states``: those in one of these
-    marks. ``limit``: at most 1,000. ``after_ns``, ``before_ns``: only what began, or was submitted, after or before."""
+    """Tasks of a job (None: of all that may be seen) for a list, as ``GET tasks``.
+
+    ``task_id`` (hex): this one's attempts. ``parent_task_id``: those that it submitted. ``text``: those whose name,
+    error type or lane's label holds it, or whose id begins with it. ``states``: those in one of these marks.
+    ``after_ns``, ``before_ns``: those that were submitted, or began, after or before. ``from_ns``, ``to_ns``: those
+    that touch this range. ``limit``: at most 1,000 here.
+    """
 
     id: int
     job_id: str | None
@@ -87,6 +91,8 @@ class QueryTasks(msgspec.Struct, frozen=True, kw_only=True, tag="query_tasks"):
     states: list[str] | None = None
     after_ns: int | None = None
     before_ns: int | None = None
+    from_ns: int | None = None
+    to_ns: int | None = None
     oldest_first: bool = False
     limit: int = 100
 

@@ -1,8 +1,8 @@
 """Every task on its lane: what ``GET timeline``, ``GET tasks`` and the live websocket carry.
 
-The topic ``timeline`` has the tables ``timeline_jobs`` (what changed, how fresh, what is lost), ``lanes``, ``steps`` and
-``pauses``. The tasks themselves don't lie in a table: a view asks with :class:`stream.QueryTimeline` for lanes x time
-x pixels and gets :class:`Marks`: columns of exact slices where a lane has few, of bins where it has many.
+The topic ``timeline`` has the tables ``timeline_jobs`` (what changed, how fresh, what is lost), ``lanes``, ``steps``
+and ``pauses``. The tasks themselves don't lie in a table: a view asks with :class:`stream.QueryTimeline` for lanes x
+time x pixels and gets :class:`Marks`: columns of exact slices where a lane has few, of bins where it has many.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True):
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
     """A row of table ``lanes``: a line of the timeline, or the sum of the lanes below it.
 
-    Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has roles), below it
-    ``rank:ACTOR/ROLE``; in a group without roles ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
-    group; ``node:JOB/NODE`` of the normal tasks, below it ``worker:JOB/WORKER``; ``pending:JOB`` of normal tasks that no
-    node has yet. Tasks of a member that belong to no role (``__init__``) lie on ``rank:ACTOR/`` below ``role:GROUP/``.
-    ``order`` sorts siblings. ``tasks``: attempts on it, in all time; ``failed``: those that failed.
+    Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has several), below it
+    ``rank:ACTOR/ROLE``; in a group of one role ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
+    group; ``node:JOB/NODE`` of the normal tasks, below it ``worker:JOB/WORKER``; ``pending:JOB`` of normal tasks that
+    no node has yet. Tasks of a member that belong to no role (``__init__``) lie on ``rank:ACTOR/`` below
+    ``role:GROUP/``. ``order`` sorts siblings. ``tasks``: attempts on it, in all time; ``failed``: those that failed.
     """
 
     lane_id: LaneId
@@ -149,9 +149,9 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
 class Bins(msgspec.Struct, frozen=True, kw_only=True):
     """Pixels of dense lanes, sparse, sorted by lane, then by ``index``.
 
-    ``index``: uint32, the pixel. ``count``: uint32, attempts that touch it. ``name``: uint32, the name that takes most of
-    its time. ``busy``: uint8, 255 x the share of (pixel x sub-lanes) in which a task ran. ``states``: uint8, bit i set:
-    an attempt in state MARK_STATES[i] touches it; nothing failed or paused is ever left out.
+    ``index``: uint32, the pixel. ``count``: uint32, attempts that touch it. ``name``: uint32, the name that takes most
+    of its time. ``busy``: uint8, 255 x the share of (pixel x sub-lanes) in which a task ran. ``states``: uint8, bit i
+    set: an attempt in state MARK_STATES[i] touches it; nothing failed or paused is ever left out.
     """
 
     index: bytes
@@ -184,8 +184,11 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt of a task. ``state``: Ray's own name. ``submit_ns``: when it was first known to wait, ``start_ns``: when
-    it began to run. ``error_message``: None for who may not see error messages."""
+    """An attempt of a task. ``state``: Ray's own name. ``submit_ns``: when it was first known to wait, ``start_ns``:
+    when it began to run, ``end_ns``: when it ended, by the worker that ran it; where that hasn't reported (it may have
+    died), when the owner learned of it. A worker's report may come before the owner's: then ``end_ns`` is there while
+    ``state`` is still RUNNING. ``start_ns`` None while ``end_ns`` isn't: it never ran, or the worker took what it knew
+    with it. ``error_message``: None for who may not see error messages."""
 
     task_id: str
     attempt: int

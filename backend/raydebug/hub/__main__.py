@@ -75,7 +75,14 @@ async def serve(config: Config, *, watch_stdin: bool) -> None:
         loop.add_signal_handler(number, stop.set)
     store = Store()
     cluster = RealCluster(config.gcs_address, private_directory(config.session_dir), store)
-    hub = Hub(config, store, sources=cluster.sources, publisher=cluster, doctor=cluster.doctor(config).report)
+    hub = Hub(
+        config,
+        store,
+        timeline=cluster.timeline,
+        sources=cluster.sources,
+        publisher=cluster,
+        doctor=cluster.doctor(config).report,
+    )
     await hub.start()
     try:
         if watch_stdin:

@@ -31,6 +31,7 @@ from raydebug.hub.http.call import Doctor, Services
 from raydebug.hub.http.metrics import Metric
 from raydebug.hub.http.static import StaticFiles
 from raydebug.hub.model.store import Store
+from raydebug.hub.model.timeline.timeline import TaskTimeline
 from raydebug.hub.sockets import bind_private, remove_own
 from raydebug.hub.stream.live import Live
 from raydebug.hub.stream.publisher import Publisher
@@ -76,12 +77,14 @@ class Hub:
         config: Config,
         store: Store | None = None,
         *,
+        timeline: TaskTimeline | None = None,
         sources: Sequence[FactSource] = (),
         publisher: EndpointPublisher | None = None,
         doctor: Doctor | None = None,
     ) -> None:
         self.config = config
         self.store = store or Store()
+        self.timeline = timeline or TaskTimeline(self.store)
         self._sources = sources
         self._endpoint_publisher = publisher
         self._start_ns = time.time_ns()
@@ -95,11 +98,12 @@ class Hub:
             allowed_hosts=config.allowed_hosts,
         )
         self.publisher = Publisher(self.store)
-        self.live = Live(self.access, self.publisher, self._welcome)
+        self.live = Live(self.access, self.publisher, self._welcome, self.timeline)
         self._vitals = Vitals()
         self._services = Services(
             access=self.access,
             store=self.store,
+            timeline=self.timeline,
             health=self._health,
             static=StaticFiles(config.static),
             stream=self.live.serve,
@@ -218,6 +222,8 @@ class Hub:
             Metric("encoded_bytes_total", "counter", "Bytes of patches encoded.", counts.encoded_bytes),
             Metric("sent_bytes_total", "counter", "Bytes of patches written to viewers.", counts.sent_bytes),
             Metric("refused_total", "counter", "Refused requests and messages.", self.access.audit.refused_total),
+            Metric("task_attempts", "gauge", "Attempts of tasks held.", self.timeline.held),
+            Metric("task_bytes", "gauge", "Bytes of their columns.", self.timeline.bytes),
             *self._vitals.metrics(),
             *(
                 Metric("source_ok", "gauge", "Whether a source of facts is well.", float(row.ok), {"source": row.name})

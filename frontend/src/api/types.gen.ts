@@ -3,7 +3,7 @@
 // Fields that end in _ns are Unix nanoseconds. They are beyond 2^53, so a number holds them to about 0.3 us:
 // enough to show, not to compare for equality with another clock's.
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 export const TOKEN_HEADER = "X-Raydebug-Token";
 
 export type Topic = "topology" | "paused" | "timeline";
@@ -88,20 +88,25 @@ export interface QueryTimeline {
 }
 
 /**
- * Tasks of a job for a list, as ``GET tasks``: ``task_id`` (hex): this one's attempts; ``parent_task_id``: those that
- * it submitted; ``text``: those whose name, id, error type or lane's label hold it; ``states``: those in one of these
- * marks. ``limit``: at most 1,000. ``after_ns``, ``before_ns``: only what began, or was submitted, after or before.
+ * Tasks of a job (None: of all that may be seen) for a list, as ``GET tasks``.
+ *
+ * ``task_id`` (hex): this one's attempts. ``parent_task_id``: those that it submitted. ``text``: those whose name,
+ * error type or lane's label holds it, or whose id begins with it. ``states``: those in one of these marks.
+ * ``after_ns``, ``before_ns``: those that were submitted, or began, after or before. ``from_ns``, ``to_ns``: those
+ * that touch this range. ``limit``: at most 1,000 here.
  */
 export interface QueryTasks {
   type: "query_tasks";
   id: number;
-  job_id: string;
+  job_id: string | null;
   task_id?: string | null;
   parent_task_id?: string | null;
   text?: string | null;
   states?: string[] | null;
   after_ns?: number | null;
   before_ns?: number | null;
+  from_ns?: number | null;
+  to_ns?: number | null;
   oldest_first?: boolean;
   limit?: number;
 }
@@ -410,11 +415,11 @@ export interface TablePatchLane {
 /**
  * A row of table ``lanes``: a line of the timeline, or the sum of the lanes below it.
  *
- * Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has roles), below it
- * ``rank:ACTOR/ROLE``; in a group without roles ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
- * group; ``node:JOB/NODE`` of the normal tasks, below it ``worker:JOB/WORKER``; ``pending:JOB`` of normal tasks that no
- * node has yet. Tasks of a member that belong to no role (``__init__``) lie on ``rank:ACTOR/`` below ``role:GROUP/``.
- * ``order`` sorts siblings. ``tasks``: attempts on it, in all time; ``failed``: those that failed.
+ * Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has several), below it
+ * ``rank:ACTOR/ROLE``; in a group of one role ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
+ * group; ``node:JOB/NODE`` of the normal tasks, below it ``worker:JOB/WORKER``; ``pending:JOB`` of normal tasks that
+ * no node has yet. Tasks of a member that belong to no role (``__init__``) lie on ``rank:ACTOR/`` below
+ * ``role:GROUP/``. ``order`` sorts siblings. ``tasks``: attempts on it, in all time; ``failed``: those that failed.
  */
 export interface Lane {
   lane_id: string;
@@ -585,9 +590,9 @@ export interface Slices {
 /**
  * Pixels of dense lanes, sparse, sorted by lane, then by ``index``.
  *
- * ``index``: uint32, the pixel. ``count``: uint32, attempts that touch it. ``name``: uint32, the name that takes most of
- * its time. ``busy``: uint8, 255 x the share of (pixel x sub-lanes) in which a task ran. ``states``: uint8, bit i set:
- * an attempt in state MARK_STATES[i] touches it; nothing failed or paused is ever left out.
+ * ``index``: uint32, the pixel. ``count``: uint32, attempts that touch it. ``name``: uint32, the name that takes most
+ * of its time. ``busy``: uint8, 255 x the share of (pixel x sub-lanes) in which a task ran. ``states``: uint8, bit i
+ * set: an attempt in state MARK_STATES[i] touches it; nothing failed or paused is ever left out.
  */
 export interface Bins {
   index: Uint8Array;
@@ -614,8 +619,11 @@ export interface Tasks {
 }
 
 /**
- * An attempt of a task. ``state``: Ray's own name. ``submit_ns``: when it was first known to wait, ``start_ns``: when
- * it began to run. ``error_message``: None for who may not see error messages.
+ * An attempt of a task. ``state``: Ray's own name. ``submit_ns``: when it was first known to wait, ``start_ns``:
+ * when it began to run, ``end_ns``: when it ended, by the worker that ran it; where that hasn't reported (it may have
+ * died), when the owner learned of it. A worker's report may come before the owner's: then ``end_ns`` is there while
+ * ``state`` is still RUNNING. ``start_ns`` None while ``end_ns`` isn't: it never ran, or the worker took what it knew
+ * with it. ``error_message``: None for who may not see error messages.
  */
 export interface Task {
   task_id: string;

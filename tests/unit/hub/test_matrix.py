@@ -34,6 +34,8 @@ RIGHTS = {
     "GET /debug/api/v1/whoami": A,
     "GET /debug/api/v1/topology": A,
     "GET /debug/api/v1/paused": A,
+    "GET /debug/api/v1/tasks": A,
+    "GET /debug/api/v1/timeline": A,
     "GET /debug/api/v1/grants": D,
     "POST /debug/api/v1/grants": D,
     "DELETE /debug/api/v1/grants/{grant_id}": D,
@@ -45,12 +47,15 @@ RIGHTS = {
     "subscribe": A,
     "unsubscribe": A,
     "ping": A,
+    "query_timeline": A,
+    "query_tasks": A,
     "make_grant": D,
     "list_grants": D,
     "revoke_grant": D,
     # topic: the least role
     "topic topology": A,
     "topic paused": A,
+    "topic timeline": A,
 }
 
 SHELL = {"GET /debug", "GET /debug/", "GET /debug/assets/{name:.+}"}
@@ -74,6 +79,8 @@ SAMPLES: dict[str, msgspec.Struct] = {
     "subscribe": stream.Subscribe(topic="topology"),
     "unsubscribe": stream.Unsubscribe(topic="topology"),
     "ping": stream.Ping(t=1.0),
+    "query_timeline": stream.QueryTimeline(id=1, job_id="01000000", lanes=[], from_ns=1, to_ns=2, pixels=10),
+    "query_tasks": stream.QueryTasks(id=1, job_id=None),
     "make_grant": stream.MakeGrant(id=1, grant=GrantRequest(role="viewer", name="x")),
     "list_grants": stream.ListGrants(id=1),
     "revoke_grant": stream.RevokeGrant(id=1, grant_id="none"),

@@ -16,6 +16,7 @@ from raydebug.hub.access.rules import Action
 from raydebug.hub.http.metrics import Metric
 from raydebug.hub.http.static import StaticFiles
 from raydebug.hub.model.store import Store
+from raydebug.hub.model.timeline.timeline import TaskTimeline
 
 Doctor = Callable[[], Awaitable[DoctorReport]]
 Stream = Callable[[web.Request, Asked, Caller], Awaitable[web.StreamResponse]]
@@ -41,6 +42,7 @@ class Services:
 
     access: Access
     store: Store
+    timeline: TaskTimeline
     health: Callable[[], Health]
     static: StaticFiles
     stream: Stream

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar, overload
 
 import msgspec
 from aiohttp import web
 
 from raydebug.api.access import GrantRequest
 from raydebug.api.health import Whoami
+from raydebug.api.stream import QueryTasks
 from raydebug.api.topology import Topology
 from raydebug.hub.http.answers import accepts_gzip
 from raydebug.hub.http.call import Answer, Call, ProblemError
@@ -21,6 +23,7 @@ _CSP: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'self'"
 )
+T = TypeVar("T")
 _MANY_ROWS: Final = 500
 """From here on the answer is built off the loop; the tables never change under it."""
 
@@ -80,6 +83,57 @@ async def topology(call: Call) -> Answer:
 
 async def paused(call: Call) -> Answer:
     return views.paused(call.services.store.topic_tables("paused"), call.services.now_ns(), _sight(call))
+
+
+async def tasks(call: Call) -> Answer:
+    params = call.params
+    query = QueryTasks(
+        id=0,
+        job_id=params.get("job"),
+        task_id=params.get("task_id"),
+        from_ns=_int(params, "from"),
+        to_ns=_int(params, "to"),
+        limit=_int(params, "limit", 1000),
+    )
+    return _asked(call.services.timeline.tasks, query, _sight(call), call.services.now_ns())
+
+
+async def timeline(call: Call) -> Answer:
+    params = call.params
+    job = params.get("job")
+    if job is None:
+        raise ProblemError(400, "missing_parameter", "job is missing.", "GET topology lists the jobs.")
+    begin, end, width = _int(params, "from"), _int(params, "to"), _int(params, "width", 1000)
+    return _asked(call.services.timeline.json, job, begin, end, width, _sight(call), call.services.now_ns())
+
+
+def _asked(ask: Callable[..., T], *arguments: object) -> T:
+    """What the model answers; what it refuses as a status."""
+    try:
+        return ask(*arguments)
+    except LookupError as error:
+        raise ProblemError(404, "unknown", f"{error.args[0]}.", "GET topology lists the jobs.") from None
+    except ValueError as error:
+        raise ProblemError(400, "bad_parameter", f"{error}.") from None
+
+
+@overload
+def _int(params: Mapping[str, str], name: str) -> int | None: ...
+
+
+@overload
+def _int(params: Mapping[str, str], name: str, default: int) -> int: ...
+
+
+def _int(params: Mapping[str, str], name: str, default: int | None = None) -> int | None:
+    given = params.get(name)
+    if given is None:
+        return default
+    if not given.isascii() or not given.isdigit() or len(given) > 19:
+        raise ProblemError(
+            400, "bad_parameter", f"{name} is {given[:60]!r}, expected a whole number of at most 19 digits."
+        )
+    return int(given)
 
 
 async def doctor(call: Call) -> Answer:

@@ -11,12 +11,15 @@ from raydebug.api.doctor import DoctorReport
 from raydebug.api.health import Health, Whoami
 from raydebug.api.names import API_PREFIX, URL_PREFIX
 from raydebug.api.paused import Paused
+from raydebug.api.timeline import Tasks, Timeline
 from raydebug.api.topology import Topology
 from raydebug.hub.http import handlers as do
 from raydebug.hub.http import openapi
 from raydebug.hub.http.call import Answer, Call, Param, Route, Services
 
 _JOB: Final = Param("job", "A job's id: only this job.")
+_FROM: Final = Param("from", "Unix nanoseconds: only what ended after it, or still runs.")
+_TO: Final = Param("to", "Unix nanoseconds: only what was submitted, or began, before it.")
 
 
 async def _openapi(call: Call) -> Answer:
@@ -44,6 +47,37 @@ def routes(services: Services) -> tuple[Route, ...]:
             errors=(404,),
         ),
         Route("GET", f"{api}/paused", "paused", do.paused, "Where workers and drivers wait at a breakpoint", Paused),
+        Route(
+            "GET",
+            f"{api}/tasks",
+            "tasks",
+            do.tasks,
+            "Attempts of tasks, the newest first",
+            Tasks,
+            params=(
+                _JOB,
+                _FROM,
+                _TO,
+                Param("limit", "How many at most: 1 to 200,000, default 1,000."),
+                Param("task_id", "A task's id: its attempts."),
+            ),
+            errors=(400, 404),
+        ),
+        Route(
+            "GET",
+            f"{api}/timeline",
+            "timeline",
+            do.timeline,
+            "A job's lanes with exact slices, or with bins where there are many",
+            Timeline,
+            params=(
+                Param("job", "A job's id."),
+                Param("from", "Unix nanoseconds; default: the first that is held."),
+                Param("to", "Unix nanoseconds; default: the last."),
+                Param("width", "Pixels, 1 to 8,192; default 1,000."),
+            ),
+            errors=(400, 404),
+        ),
         Route("GET", f"{api}/grants", "grants", do.list_grants, "The live grants", Grants),
         Route(
             "POST",

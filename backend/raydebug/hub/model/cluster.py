@@ -6,7 +6,7 @@ Sources call the setters, then somebody calls :meth:`Cluster.refresh`; nothing i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -49,6 +49,8 @@ class Cluster:
         self._paused: dict[str, PausedPlaces] = {}
         self._lineage: Final = Lineage()
         self._roles: dict[str, str] = {}
+        self.tasks_of_worker: Callable[[str], list[str]] = lambda _worker_id: []
+        """Which tasks run in a worker, by the timeline."""
 
     @property
     def facts(self) -> ClusterFacts:
@@ -88,6 +90,16 @@ class Cluster:
     def set_paused(self, paused: Mapping[str, PausedPlaces]) -> None:
         """``paused``: worker id -> its places, all that Ray names."""
         self._paused = dict(paused)
+
+    def job_of_process(self, node_id: str, pid: int) -> str | None:
+        """The job that a process works for: of an actor, a driver, or a worker that runs its tasks."""
+        for actor in self._facts.actors:
+            if actor.pid == pid and actor.node_id == node_id:
+                return actor.job_id
+        for job in self._facts.jobs:
+            if job.driver_pid == pid and node_of_ip(job.driver_ip, self._facts.nodes) in (node_id, None):
+                return job.job_id
+        return next((stat.job_id for stat in self._stats.values() if stat.pid == pid and stat.job_id), None)
 
     def pids_by_node(self) -> dict[str, list[int]]:
         """The processes whose titles are of use, by node: actors that live, and paused workers."""
@@ -227,7 +239,7 @@ class Cluster:
                     worker_type="driver" if worker.is_driver else "worker",
                     actor_id=actor.actor_id if actor else None,
                     task_id=paused.task_id,
-                    candidate_task_ids=[],
+                    candidate_task_ids=self.tasks_of_worker(worker_id),
                     task_name=actor.task_name if actor else method or None,
                     job_id=actor.job_id
                     if actor

@@ -1,12 +1,11 @@
-"""Recomputes the model soon after a source changed it, and not more often than it is worth."""
+"""Recomputes a model soon after a source changed it, and not more often than it is worth."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Final
-
-from raydebug.hub.model.cluster import Cluster
 
 _LEAST_S: Final = 0.05
 
@@ -14,8 +13,8 @@ _LEAST_S: Final = 0.05
 class Refresher:
     """``soon()`` after each change; at most one refresh per 50 ms, or per 10 times what one costs."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster: Final = cluster
+    def __init__(self, refresh: Callable[[], None]) -> None:
+        self._do: Final = refresh
         self._timer: asyncio.TimerHandle | None = None
         self._cost_s = 0.0
         self._last = 0.0
@@ -28,6 +27,6 @@ class Refresher:
     def _refresh(self) -> None:
         self._timer = None
         began = time.monotonic()
-        self._cluster.refresh()
+        self._do()
         self._last = time.monotonic()
         self._cost_s = self._last - began

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -31,11 +31,11 @@ from raydebug.api.stream import (
     Unsubscribe,
     Welcome,
 )
-from raydebug.api.timeline import Marks, Tasks
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
 from raydebug.hub.access.rules import MESSAGES, TOPICS
+from raydebug.hub.model.timeline.timeline import TaskTimeline
 from raydebug.hub.model.views import Sight
 from raydebug.hub.stream.frames import Frame, frame
 from raydebug.hub.stream.publisher import Publisher
@@ -52,15 +52,6 @@ _MOST_TASKS: Final = 1000
 _PROTOCOLS: Final = (PROTOCOL, PROTOCOL - 1)
 
 _decoder: Final = msgspec.msgpack.Decoder(ClientMessage)
-
-
-class TimelineReader(Protocol):
-    """What answers queries, in a few milliseconds. Raises LookupError for what isn't there or may not be seen, ValueError
-    for a query that can't be; the message names what is wrong."""
-
-    def marks(self, query: QueryTimeline, sight: Sight, now_ns: int) -> Marks: ...
-
-    def tasks(self, query: QueryTasks, sight: Sight, now_ns: int) -> Tasks: ...
 
 
 class _RefusedError(Exception):
@@ -86,7 +77,7 @@ class Connection:
         access: Access,
         publisher: Publisher,
         welcome: Callable[[Caller], Welcome],
-        timeline: TimelineReader,
+        timeline: TaskTimeline,
     ) -> None:
         self.caller = caller
         self._timeline = timeline

@@ -14,7 +14,8 @@ from raydebug.api.stream import Welcome
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
-from raydebug.hub.stream.connection import HEARTBEAT_S, MAX_FRAME, Connection, TimelineReader
+from raydebug.hub.model.timeline.timeline import TaskTimeline
+from raydebug.hub.stream.connection import HEARTBEAT_S, MAX_FRAME, Connection
 from raydebug.hub.stream.publisher import Publisher
 
 _CHECK_S: Final = 0.5
@@ -29,7 +30,7 @@ class Live:
         access: Access,
         publisher: Publisher,
         welcome: Callable[[Caller], Welcome],
-        timeline: TimelineReader,
+        timeline: TaskTimeline,
     ) -> None:
         self._timeline = timeline
         self._access = access
