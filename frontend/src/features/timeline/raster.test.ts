@@ -66,6 +66,19 @@ describe("columns", () => {
     expect(a.busy[20]).toBe(250);
   });
 
+  it("finds the stretches in which all do the same", () => {
+    const bins = [10, 11, 12, 13, 14, 15, 16, 30, 31].map((index) => ({
+      lane: "a",
+      index,
+      name: index < 14 ? "x" : "y",
+    }));
+    const runs = columns(100, BIN, [...bins, { lane: "a", index: 50, states: 1 << PENDING }]).runs(3);
+    expect(runs.map(({ from, to }) => [from, to])).toEqual([
+      [10, 14],
+      [14, 17],
+    ]);
+  });
+
   it("draws nothing that began after the moment that is shown", () => {
     const out = new Columns(100);
     const data = held(
