@@ -1,5 +1,7 @@
 """Two ranks that go through the same three calls in each step, for ever; one call has failed before that, one retried."""
 
+import os
+import tempfile
 import time
 
 import ray
@@ -35,7 +37,7 @@ try:
     ray.get(ranks[1].break_down.remote())
 except ValueError:
     pass
-ray.get(flaky.remote(f"/tmp/raydebug-e2e-{ray.get_runtime_context().get_worker_id()}"))
+ray.get(flaky.remote(os.path.join(tempfile.mkdtemp(), "once")))
 while True:
     for method in ("generate", "score", "update"):
         ray.get([getattr(rank, method).remote() for rank in ranks])
