@@ -1,5 +1,19 @@
 // Rows for tests: the least that is valid, changed by what a test is about.
-import type { Actor, Group, Job, Node, Patch, PausedSite, PausedThread, Tables, Topic } from "../src/api/types.gen";
+import type {
+  Actor,
+  Group,
+  Job,
+  Lane,
+  Node,
+  Patch,
+  Pause,
+  PausedSite,
+  PausedThread,
+  Tables,
+  Task,
+  TimelineJob,
+  Topic,
+} from "../src/api/types.gen";
 
 export const NOW_NS = 1_700_000_000_000_000_000;
 
@@ -102,6 +116,88 @@ export const site = (id: string, over: Partial<PausedSite> = {}): PausedSite => 
   since_ns: NOW_NS,
   members: [thread()],
   note: null,
+  ...over,
+});
+
+/** 48 hex digits, as Ray's. */
+export const taskId = (number: number): string => number.toString(16).padStart(48, "0");
+
+/** Ran for a second from `NOW_NS` on, after 0.1 s of waiting. */
+export const task = (number: number, over: Partial<Task> = {}): Task => ({
+  task_id: taskId(number),
+  attempt: 0,
+  name: "Rank.generate",
+  type: "ACTOR_TASK",
+  job_id: "01",
+  actor_id: "a0",
+  worker_id: "w-a0",
+  node_id: "n1",
+  rank: 0,
+  parent_task_id: null,
+  state: "FINISHED",
+  submit_ns: NOW_NS - 1e8,
+  start_ns: NOW_NS,
+  end_ns: NOW_NS + 1e9,
+  error_type: null,
+  error_message: null,
+  role: null,
+  group_id: null,
+  pid: 100,
+  lane_id: "rank:a0",
+  children: 0,
+  ...over,
+});
+
+export const timelineJob = (over: Partial<TimelineJob> = {}): TimelineJob => ({
+  job_id: "01",
+  version: 1,
+  total: 10,
+  running: 0,
+  pending: 0,
+  failed: 0,
+  first_ns: NOW_NS,
+  last_ns: NOW_NS + 60e9,
+  source: "pull",
+  fresh_ns: NOW_NS,
+  period_ns: 2e9,
+  dropped: { ray: 0, agent: null, hub: 0 },
+  truncated: 0,
+  note: null,
+  steps: null,
+  clipped_lanes: 0,
+  ...over,
+});
+
+export const lane = (id: string, over: Partial<Lane> = {}): Lane => ({
+  lane_id: id,
+  job_id: "01",
+  kind: "rank",
+  label: id,
+  parent_lane_id: null,
+  order: 0,
+  tasks: 1,
+  failed: 0,
+  group_id: null,
+  role: null,
+  rank: null,
+  actor_id: null,
+  worker_id: null,
+  node_id: null,
+  ...over,
+});
+
+export const pause = (id: string, over: Partial<Pause> = {}): Pause => ({
+  pause_id: id,
+  job_id: "01",
+  worker_id: "w-a0",
+  lane_ids: ["rank:a0"],
+  site_id: "s1",
+  file: "/srv/job/actor_worker.py",
+  line: 212,
+  start_ns: NOW_NS + 5e8,
+  end_ns: null,
+  exact: true,
+  candidates: [],
   ...over,
 });
 

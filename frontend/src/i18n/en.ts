@@ -326,6 +326,7 @@ export const en = {
     previousBad: "Previous failed or paused task (Shift+n)",
     wrapped: "round to the other end",
     noOther: "no other",
+    noAnswer: "no answer from the hub",
     legend: "Legend",
     phases: "Phases, by the method's name",
     phase: {
@@ -353,7 +354,9 @@ export const en = {
     never: "no tasks have come yet",
     source: (source: TaskSource, old: string | null, period: number | null): string =>
       source === "push"
-        ? "push, live"
+        ? old === null
+          ? "push, live"
+          : `push, ${old} old`
         : `pull, ${old ?? "?"} old${period === null ? "" : `, every ${(period / 1e9).toFixed(period < 1e10 ? 1 : 0)} s`}`,
     sourceTitle: (source: TaskSource): string =>
       source === "push"

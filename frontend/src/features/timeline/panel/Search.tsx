@@ -39,7 +39,10 @@ export function Search() {
   const [typed, setTyped] = useState(q);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  useEffect(() => setTyped(q), [q]);
+  // Enter before the answer to what is typed: goes to its first task when it is there.
+  const hasty = useRef(false);
+  // A space at the end is the beginning of another word.
+  useEffect(() => setTyped((old) => (old.trim() === q ? old : q)), [q]);
   // The question waits for a pause in the typing.
   useEffect(() => {
     const timer = window.setTimeout(() => search(typed.trim()), 150);
@@ -51,7 +54,12 @@ export function Search() {
   );
   const found = useMemo(() => answer?.tasks ?? [], [answer]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another answer begins at its first row
-  useEffect(() => setAt(0), [answer]);
+  useEffect(() => {
+    setAt(0);
+    if (answer === null && error === null) return;
+    if (hasty.current) go(answer?.tasks[0]);
+    hasty.current = false;
+  }, [answer, error]);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const target = event.target instanceof Element ? event.target : document.body;
@@ -76,7 +84,9 @@ export function Search() {
     <search
       className={s.search}
       onBlur={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false);
+        if (event.currentTarget.contains(event.relatedTarget)) return;
+        setOpen(false);
+        hasty.current = false;
       }}
     >
       <input
@@ -95,6 +105,7 @@ export function Search() {
         onChange={(event) => {
           setTyped(event.target.value);
           setOpen(true);
+          hasty.current = false;
         }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -102,7 +113,10 @@ export function Search() {
             const by = event.key === "ArrowDown" ? 1 : -1;
             setAt((old) => Math.max(0, Math.min(found.length - 1, old + by)));
           } else if (event.key === "Enter") {
-            go(found[at]);
+            const text = typed.trim();
+            hasty.current = text !== "" && (text !== q || answer === null);
+            if (hasty.current) search(text);
+            else go(found[at]);
           } else if (event.key === "Escape") {
             event.preventDefault();
             event.stopPropagation();

@@ -60,11 +60,18 @@ function Jumps({ row }: { row: TimelineJob }) {
     [pauses, row.job_id],
   );
   const nothing = row.failed === 0 && paused === 0;
-  const go = async (by: 1 | -1) => {
-    const how = await jump(by, hubNow() * 1e6).catch(() => "none" as const);
-    setSaid(how === "found" ? "" : how === "wrapped" ? t.wrapped : t.noOther);
-    window.clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => setSaid(""), 3000);
+  // One after the other: each goes on from where the last one came to.
+  const last = useRef(Promise.resolve());
+  const under = useRef(0);
+  const go = (by: 1 | -1) => {
+    under.current++;
+    last.current = last.current.then(async () => {
+      const how = await jump(by, hubNow() * 1e6).catch(() => "lost" as const);
+      under.current--;
+      setSaid({ found: "", wrapped: t.wrapped, none: t.noOther, lost: t.noAnswer }[how]);
+      window.clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => setSaid(""), 3000);
+    });
   };
   const act = useRef(go);
   act.current = go;
@@ -74,7 +81,8 @@ function Jumps({ row }: { row: TimelineJob }) {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest(OWN_KEYS)) return;
       if (event.key === "n" || event.key === "N") {
         event.preventDefault();
-        void act.current(event.key === "n" ? 1 : -1);
+        // A key that is held down goes no faster than the answers come.
+        if (!event.repeat || under.current === 0) act.current(event.key === "n" ? 1 : -1);
       }
     };
     window.addEventListener("keydown", listen);
@@ -97,7 +105,7 @@ function Jumps({ row }: { row: TimelineJob }) {
         disabled={nothing}
         aria-label={t.previousBad}
         title={t.previousBad}
-        onClick={() => void go(-1)}
+        onClick={() => go(-1)}
       >
         <span className={s.up}>
           <Icon name="chevron" size={14} />
@@ -109,7 +117,7 @@ function Jumps({ row }: { row: TimelineJob }) {
         disabled={nothing}
         aria-label={t.nextBad}
         title={t.nextBad}
-        onClick={() => void go(1)}
+        onClick={() => go(1)}
       >
         <Icon name="chevron" size={14} />
       </button>
@@ -120,7 +128,7 @@ function Jumps({ row }: { row: TimelineJob }) {
   );
 }
 
-/** What colours and shapes mean; of the phases only those that the job has. */
+/** What colours and shapes mean. */
 function Legend() {
   const words = useWords();
   const t = words.timelinePanel;
@@ -156,10 +164,10 @@ function Source({ row }: { row: TimelineJob }) {
   const t = useWords().timelinePanel;
   const now = useClock((clock) => clock.now);
   const age = row.fresh_ns === null ? null : Math.max(0, now * 1e6 - row.fresh_ns);
-  const old =
-    row.source === "push" || age === null ? null : age < 1e9 ? "< 1 s" : duration(Math.round(age / 1e9) * 1e9);
   // The hub tells it every 2 s only: not older than that is as fresh as it says.
   const late = age !== null && age > 6e9 + 2 * (row.period_ns ?? 0);
+  const live = row.source === "push" && !late;
+  const old = live || age === null ? null : age < 1e9 ? "< 1 s" : duration(Math.round(age / 1e9) * 1e9);
   const { ray, agent, hub } = row.dropped;
   const lost = (ray ?? 0) + (agent ?? 0) + (hub ?? 0);
   return (

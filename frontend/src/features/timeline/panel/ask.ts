@@ -1,6 +1,7 @@
 // Questions about tasks, and where the answers stand.
 import { useEffect, useRef, useState } from "react";
 import { connection, NoAnswer } from "../../../api/connection";
+import { useLink } from "../../../api/stores";
 import type { ErrorBody, MarkState, QueryTasks, Task, Tasks } from "../../../api/types.gen";
 
 export type Question = Partial<Omit<QueryTasks, "type" | "id">> & { job_id: string };
@@ -19,11 +20,15 @@ export interface Asked {
 
 const NOTHING: Asked = { answer: null, error: null };
 
-/** The answer to a question, asked anew when `again` changes; an old answer to the same question stays until then. */
+/**
+ * The answer to a question, asked anew when `again` changes, and when the stream is back; an old answer to the same
+ * question stays until then.
+ */
 export function useTasks(question: Question | null, again: unknown): Asked {
   const key = question === null ? "" : JSON.stringify(question);
   const [held, setHeld] = useState<Asked & { key: string }>({ key: "", ...NOTHING });
   const latest = useRef(0);
+  const live = useLink((link) => link.phase === "live");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the question is known by its key
   useEffect(() => {
     const number = ++latest.current;
@@ -38,7 +43,7 @@ export function useTasks(question: Question | null, again: unknown): Asked {
         setHeld((old) => ({ key, answer: old.key === key ? old.answer : null, error: body ?? "lost" }));
       },
     );
-  }, [key, again]);
+  }, [key, again, live]);
   return held.key === key ? held : NOTHING;
 }
 

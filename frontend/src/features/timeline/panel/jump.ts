@@ -1,12 +1,19 @@
 // To the next or previous thing that needs somebody: a failed task, or a pause.
+import { NoAnswer } from "../../../api/connection";
 import { useCluster } from "../../../api/stores";
-import type { Task } from "../../../api/types.gen";
+import type { Pause, Task } from "../../../api/types.gen";
 import { reveal, select, useTimeline, windowOf } from "../state";
-import { askTasks } from "./ask";
+import { askTasks, markState } from "./ask";
 
 const SLACK_NS = 1024;
+/** Of the pauses that may be any of several tasks, so many are gone to. */
+const MOST_UNSURE = 32;
 
-const startOf = (task: Task): number => task.submit_ns ?? task.start_ns ?? task.end_ns ?? 0;
+/** When it is first known of, as the hub sorts them. */
+function beginOf({ submit_ns, start_ns, end_ns }: Task): number {
+  if (submit_ns !== null && start_ns !== null) return Math.min(submit_ns, start_ns);
+  return submit_ns ?? start_ns ?? end_ns ?? 0;
+}
 
 export function show(task: Task, nowNs: number): void {
   const from = task.start_ns ?? task.submit_ns ?? task.end_ns;
@@ -28,14 +35,18 @@ export async function jump(by: 1 | -1, nowNs: number): Promise<Jumped> {
   const states = ["failed", "paused"];
   // Numbers of a browser are exact to a quarter of a microsecond: what was begun at the same time comes along.
   const further = by > 0 ? { after_ns: from - SLACK_NS } : { before_ns: from + SLACK_NS };
-  const near = (await askTasks({ job_id: jobId, states, ...further, oldest_first: by > 0, limit: 100 })).tasks;
+  const inOrder = { job_id: jobId, states, oldest_first: by > 0 };
+  const unsure = await unsurePaused(jobId);
+  const known = (await askTasks({ ...inOrder, ...further, limit: 100 })).tasks;
+  const also = unsure.filter((task) => by * (beginOf(task) - from) > -SLACK_NS);
+  const near = sorted([...known, ...also], by);
   const at = near.findIndex((task) => task.task_id === selected?.task_id && task.attempt === selected.attempt);
   const next = near[at + 1];
   if (next) {
     show(next, nowNs);
     return "found";
   }
-  const [first] = (await askTasks({ job_id: jobId, states, oldest_first: by > 0, limit: 1 })).tasks;
+  const [first] = sorted([...(await askTasks({ ...inOrder, limit: 1 })).tasks, ...unsure], by);
   if (first) {
     const same = first.task_id === selected?.task_id && first.attempt === selected.attempt;
     show(first, nowNs);
@@ -51,15 +62,38 @@ async function startOfSelection(job: string, taskId: string | undefined, attempt
   try {
     const { tasks } = await askTasks({ job_id: job, task_id: taskId });
     const own = tasks.find((task) => task.attempt === attempt) ?? tasks[0];
-    return own ? startOf(own) : middle;
+    return own ? beginOf(own) : middle;
   } catch {
     return middle;
   }
 }
 
+const sorted = (tasks: readonly Task[], by: 1 | -1): Task[] =>
+  [...tasks].sort((a, b) => by * (beginOf(a) - beginOf(b)));
+
+const openPauses = (job: string): Pause[] =>
+  [...useCluster.getState().rows.pauses.values()].filter((one) => one.job_id === job && one.end_ns === null);
+
+/** Of each pause that may be any of the tasks that run there, one: to the hub none of them is paused. */
+async function unsurePaused(job: string): Promise<Task[]> {
+  const ids = openPauses(job).flatMap((one) => (one.exact ? [] : one.candidates.slice(0, 1)));
+  const found = await Promise.all(
+    [...new Set(ids)].slice(0, MOST_UNSURE).map(async (task_id) => {
+      try {
+        const { tasks } = await askTasks({ job_id: job, task_id });
+        return tasks.filter((task) => markState(task) === "running").slice(-1);
+      } catch (why) {
+        if (why instanceof NoAnswer && why.body !== null) return []; // let go meanwhile
+        throw why;
+      }
+    }),
+  );
+  return found.flat();
+}
+
 /** A pause of which no task is known: its lane at least. */
 function pausedLane(job: string): boolean {
-  const open = [...useCluster.getState().rows.pauses.values()].find((one) => one.job_id === job && one.end_ns === null);
+  const [open] = openPauses(job);
   const lane = open?.lane_ids[0];
   if (!open || !lane) return false;
   reveal({ lane_id: lane, from_ns: open.start_ns, to_ns: open.start_ns + 1e9 });
