@@ -1,7 +1,7 @@
 // A tool for developing the page: serves the built page and a made-up live stream. No part of the product.
 //
-//   node dev/server.mjs [port]      http://localhost:5175/SCENE/debug, SCENE: demo verl large nested empty, plus
-//                                   `refuse` (token needed), `ray` (Ray's token mode, token "ray"), `silent` (no hub)
+//   node dev/server.mjs [port]      http://localhost:5175/SCENE/debug, SCENE: demo verl large nested empty, `dense` (its
+//                                   timeline: 100,000 tasks), plus `refuse` (token needed), `ray` (Ray's token mode, token "ray"), `silent` (no hub)
 //
 // The token "debugger" signs in as debugger. POST /SCENE/drop cuts the streams for 8 s.
 import { readFile } from "node:fs/promises";
@@ -10,6 +10,7 @@ import { extname, join, normalize } from "node:path";
 import { decode, encode } from "@msgpack/msgpack";
 import { WebSocketServer } from "ws";
 import { SCENES } from "./rows.mjs";
+import { DENSE_ROWS, timelineOf } from "./timeline.mjs";
 
 const STATIC = join(import.meta.dirname, "../../backend/raydebug/static");
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
@@ -18,6 +19,13 @@ const CSP =
 const port = Number(process.argv[2] ?? 5175);
 const cutUntil = new Map();
 let rayCookie = false;
+SCENES.dense = DENSE_ROWS;
+const STARTED = Date.now() * 1e6;
+const timelines = new Map();
+const timeline = (scene, rows) => {
+  if (!timelines.has(scene)) timelines.set(scene, timelineOf(scene, rows, STARTED));
+  return timelines.get(scene);
+};
 
 const json = (res, status, body) => {
   res.writeHead(status, { "content-type": "application/json" });
@@ -74,11 +82,15 @@ server.on("upgrade", (req, socket, head) => {
   sockets.handleUpgrade(req, socket, head, (ws) => serve(ws, scene));
 });
 
+const REPLY = { type: "reply", error: null, grants: null, made: null, marks: null, tasks: null };
+const asSet = (tables) => Object.fromEntries(Object.entries(tables).map(([name, set]) => [name, { set, drop: [] }]));
+
 function serve(ws, scene) {
   ws.scene = scene;
   const rows = (SCENES[scene] ?? SCENES.demo)();
   const say = (message) => ws.send(encode(message));
   const time = () => Date.now() * 1e6;
+  const held = () => timeline(scene, rows);
   const topics = new Set();
   let version = 0;
   const patch = (topic, full, tables) =>
@@ -108,9 +120,12 @@ function serve(ws, scene) {
     } else if (message.type === "subscribe") {
       topics.add(message.topic);
       const names = message.topic === "paused" ? ["paused"] : ["nodes", "jobs", "groups", "actors", "sources"];
-      patch(message.topic, true, Object.fromEntries(names.map((n) => [n, { set: rows[n], drop: [] }])));
+      const full = message.topic === "timeline" ? held().tables() : Object.fromEntries(names.map((n) => [n, rows[n]]));
+      patch(message.topic, true, asSet(full));
     } else if (message.type === "unsubscribe") topics.delete(message.topic);
     else if (message.type === "ping") say({ type: "pong", t: message.t });
+    else if (message.type === "query_timeline") say({ ...REPLY, id: message.id, marks: held().marks(message) });
+    else if (message.type === "query_tasks") say({ ...REPLY, id: message.id, tasks: held().tasks(message) });
   });
   // A little life: some waiting ranks run, some running ones wait.
   const timer = setInterval(() => {
@@ -120,7 +135,14 @@ function serve(ws, scene) {
       .map((a) => Object.assign(a, { since_ns: time() }));
     if (set.length > 0) patch("topology", false, { actors: { set, drop: [] } });
   }, 1000);
-  ws.on("close", () => clearInterval(timer));
+  const grows = setInterval(() => {
+    if (topics.has("timeline"))
+      patch("timeline", false, asSet({ timeline_jobs: [held().jobRow()], steps: held().steps().slice(-2) }));
+  }, 250);
+  ws.on("close", () => {
+    clearInterval(timer);
+    clearInterval(grows);
+  });
 }
 
 server.listen(port, "127.0.0.1", () => console.log(`http://localhost:${port}/verl/debug`));

@@ -1,11 +1,11 @@
-// A tool for developing the page: screenshots of the made-up scenes. `node dev/shots.mjs [out folder] [filter]`
+// A tool for developing the page: screenshots of the made-up scenes. `node dev/shots.mjs [out folder] [filter] [port]`
 // Needs dev/server.mjs running and `npm ci` in e2e/.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
 const require = createRequire(join(import.meta.dirname, "../../e2e/package.json"));
 const { chromium } = require("@playwright/test");
-const [out = "/tmp/raydebug-shots", filter = ""] = process.argv.slice(2);
+const [out = "/tmp/raydebug-shots", filter = "", port = 5175] = process.argv.slice(2);
 const SHOTS = [
   ["verl-light", "verl", 1440, 900, "light", ""],
   ["verl-dark", "verl", 1440, 900, "dark", ""],
@@ -26,6 +26,14 @@ const SHOTS = [
   ["ray", "ray", 1440, 900, "dark", ""],
   ["silent", "silent", 1440, 900, "light", ""],
   ["account", "demo", 1440, 900, "light", "", '[data-testid="role-badge"]'],
+  ["timeline-light", "verl", 1440, 900, "light", "#/timeline?span=356000"],
+  ["timeline-dark", "verl", 1440, 900, "dark", "#/timeline?span=356000"],
+  ["timeline-demo-light", "demo", 1440, 900, "light", "#/timeline?span=60000"],
+  ["timeline-demo-dark", "demo", 1200, 800, "dark", "#/timeline?span=20000"],
+  ["timeline-dense-light", "dense", 1440, 900, "light", "#/timeline?lanes=group:dense"],
+  ["timeline-dense-dark", "dense", 1440, 900, "dark", "#/timeline?lanes=group:dense&span=20000"],
+  ["timeline-large", "large", 1440, 900, "light", "#/timeline"],
+  ["timeline-empty", "empty", 1440, 900, "light", "#/timeline"],
   ["jobs", "verl", 1440, 900, "dark", "", '[data-testid="job-select"]'],
 ];
 const browser = await chromium.launch({
@@ -39,7 +47,7 @@ for (const [name, scene, width, height, colorScheme, hash, click] of SHOTS) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme });
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && console.log(name, m.text()));
   page.on("pageerror", (e) => console.log(name, e.message));
-  await page.goto(`http://localhost:5175/${scene}/debug${hash}`);
+  await page.goto(`http://localhost:${port}/${scene}/debug${hash}`);
   await page.waitForTimeout(scene === "silent" ? 4500 : 900);
   if (click) await page.locator(click).first().click();
   await page.waitForTimeout(250);

@@ -154,9 +154,11 @@ def test_times_are_those_of_the_job_itself(diary: Diary) -> None:
             assert before - CLOCK_NS <= task.submit_ns <= after + CLOCK_NS, (key, run)
         if run.pid not in alive:
             continue  # what it ran in its last second is only known by its owner
-        assert task.start_ns is not None and task.end_ns is not None, (key, run)
+        assert task.start_ns is not None, (key, run)
+        assert task.end_ns is not None, (key, run)
+        assert run.end_ns is not None
         assert task.start_ns <= run.start_ns + CLOCK_NS, (key, run, task)
-        assert run.end_ns is not None and task.end_ns >= run.end_ns - CLOCK_NS, (key, run, task)
+        assert task.end_ns >= run.end_ns - CLOCK_NS, (key, run, task)
         if run.name.startswith("Rank."):
             neighbours[run.worker_id].append((run, task))
     assert len(neighbours) == 4

@@ -40,8 +40,10 @@ def tasks(base: str, job: str, limit: int = 200_000, headers: dict[str, str] | N
     return get(f"{base}/debug/api/v1/tasks?job={job}&limit={limit}", Tasks, headers)
 
 
-def timeline(base: str, job: str, from_ns: int, to_ns: int, width: int) -> Timeline:
-    return get(f"{base}/debug/api/v1/timeline?job={job}&from={from_ns}&to={to_ns}&width={width}", Timeline)
+def timeline(base: str, job: str, from_ns: int | None = None, to_ns: int | None = None, width: int = 1000) -> Timeline:
+    asked = {"from": from_ns, "to": to_ns, "width": width}
+    more = "".join(f"&{name}={value}" for name, value in asked.items() if value is not None)
+    return get(f"{base}/debug/api/v1/timeline?job={job}{more}", Timeline)
 
 
 def the_job(base: str, script: str, headers: dict[str, str] | None = None) -> JobView:

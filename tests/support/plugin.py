@@ -91,8 +91,8 @@ def _is_ours(process: psutil.Process) -> bool:
 
 
 @contextlib.contextmanager
-def helper_process(socket: Path, *, node_id: str, secret: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A real helper, without Ray."""
+def helper_process(socket: Path, *, node_id: str, secret: str, **sockets: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A real helper, without Ray. ``sockets``: ``events_socket``, ``worker_socket``."""
     child = subprocess.Popen(
         [sys.executable, "-m", "raydebug.helper", "--socket", str(socket)],
         stdin=subprocess.PIPE,
@@ -102,7 +102,7 @@ def helper_process(socket: Path, *, node_id: str, secret: str) -> Iterator[subpr
     assert child.stdin is not None
     assert child.stdout is not None
     try:
-        line = {"node_id": node_id, "secret": secret, "session_dir": "/", "log_dir": "/"}
+        line = {"node_id": node_id, "secret": secret, "session_dir": "/", "log_dir": "/", **sockets}
         child.stdin.write(json.dumps(line).encode() + b"\n")
         child.stdin.flush()
         assert child.stdout.readline() == b"ready\n"

@@ -129,4 +129,54 @@ class FrozenException(msgspec.Struct, frozen=True, kw_only=True, tag="frozen_exc
 
 
 HubToHelper = Answer | Watch | Dump | ReadException | Refused
-HelperToHub = Challenge | Hello | Titles | Stacks | FrozenException | Refused
+
+
+class WantEvents(msgspec.Struct, frozen=True, kw_only=True, tag="want_events"):
+    """Hub -> helper: relay the node's task events; of ``epoch`` only what came after number ``after``."""
+
+    epoch: str
+    after: int
+
+
+class AckEvents(msgspec.Struct, frozen=True, kw_only=True, tag="ack_events"):
+    """Hub -> helper: what came up to ``number`` is taken, and need not be held any longer."""
+
+    epoch: str
+    number: int
+
+
+class Events(msgspec.Struct, frozen=True, kw_only=True, tag="events"):
+    """Helper -> hub, once it was asked: task events as workers sent them (serialized AddEventsRequests).
+
+    Numbered from ``first`` on; a number that never comes was dropped. ``epoch`` is the helper's life. ``problem``: why
+    no events can come from this node, None where they can. ``dropped_agent``, ``dropped_helper``: events dropped since
+    the agent, or the helper, started.
+    """
+
+    epoch: str
+    first: int
+    data: list[bytes]
+    problem: str | None
+    dropped_agent: int
+    dropped_helper: int
+
+
+class StepMark(msgspec.Struct, frozen=True, array_like=True):
+    """A process said that training step ``number`` begins at ``at_ns``. Known by its socket's credentials."""
+
+    pid: int
+    number: int
+    at_ns: int
+
+
+class Steps(msgspec.Struct, frozen=True, kw_only=True, tag="steps"):
+    """Helper -> hub, after WantEvents: steps that the node's processes declared, all that are held at first.
+
+    ``dropped``: what workers had to drop, and what was let go.
+    """
+
+    marks: list[StepMark]
+    dropped: int
+
+
+HelperToHub = Challenge | Hello | Titles | Stacks | FrozenException | Refused | Events | Steps

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-PROTOCOL: Final = 1
-"""Version of the messages in this package. The hub speaks this one and the one before."""
+PROTOCOL: Final = 2
+"""Version of the messages in this package. The hub speaks this one and the one before.
+
+2: task events through the helper; the timeline's topic and queries.
+"""
 
 MIN_RAY: Final = (2, 41)
 MIN_DEBUGPY: Final = (1, 8)
@@ -20,6 +23,12 @@ KV_HUB: Final = b"hub"
 HUB_SOCKET: Final = "raydebug-hub.sock"
 HELPER_SOCKET: Final = "raydebug-helper-{node8}.sock"
 """``node8``: the first 8 hex digits of the node id; several nodes of one machine may share a session directory."""
+
+EVENTS_SOCKET: Final = "raydebug-events-{node8}.sock"
+"""Of the helper: there Ray's agent hands on the task events that workers sent it."""
+
+WORKER_SOCKET: Final = "raydebug-worker-{node8}.sock"
+"""Of the helper: there the client library in this node's workers finds it."""
 
 URL_PREFIX: Final = "/debug"
 API_PREFIX: Final = "/debug/api/v1"

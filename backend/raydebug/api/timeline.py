@@ -60,8 +60,8 @@ class TimelineJob(msgspec.Struct, frozen=True, kw_only=True):
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
     """A row of table ``lanes``: a line of the timeline, or the sum of the lanes below it.
 
-    Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has roles), below it
-    ``rank:ACTOR/ROLE``; in a group without roles ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
+    Ids: ``driver:JOB``; ``group:GROUP``, below it ``role:GROUP/ROLE`` (where the group has several), below it
+    ``rank:ACTOR/ROLE``; in a group of one role ``rank:ACTOR`` below the group; ``actor:ACTOR`` of an actor in no
     group; ``node:JOB/NODE`` of the normal tasks, below it ``worker:JOB/WORKER``; ``pending:JOB`` of normal tasks that
     no node has yet. Tasks of a member that belong to no role (``__init__``) lie on ``rank:ACTOR/`` below
     ``role:GROUP/``. ``order`` sorts siblings. ``tasks``: attempts on it, in all time; ``failed``: those that failed.

@@ -18,6 +18,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ps": ("raydebug.cli.topology:ps", "Jobs, WorkerGroups and ranks, and what each does now."),
     "remove-plugin": ("raydebug.cli.install:remove_plugin", "Take the plugin out again."),
     "serve": ("raydebug.cli.serve:serve", "Run raydebug's server alone, for a cluster whose dashboard can't be used."),
+    "start": ("raydebug.cli.start:start", "Start Ray with push: as `ray start`, and the timeline is live at any size."),
     "url": ("raydebug.cli.url:url", "Print the link that opens the page as debugger."),
 }
 """Name -> where the command is, and its line in ``raydebug --help``."""

@@ -1,6 +1,8 @@
 """``python -m raydebug.helper --socket PATH``: one per node, started by our module in Ray's node agent.
 
-The first line of stdin is JSON: ``node_id``, ``secret``, ``session_dir``, ``log_dir``. Its end-of-file ends the helper.
+The first line of stdin is JSON: ``node_id``, ``secret``, ``session_dir``, ``log_dir``, ``events_socket``,
+``worker_socket``. Its
+end-of-file ends the helper.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def main(argv: list[str]) -> int:
 
     helper = Helper(node_id=greeting["node_id"], secret=greeting["secret"], facts=Facts(start_ns))
     logging.info("helper of node %s starts, pid %d", greeting["node_id"], os.getpid())
-    asyncio.run(helper.serve(argv[1]))
+    asyncio.run(helper.serve(argv[1], greeting.get("events_socket"), greeting.get("worker_socket")))
     return 0
 
 

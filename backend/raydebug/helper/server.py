@@ -7,6 +7,7 @@ outlives its hub for a while, so that a hub that comes back learns since when ea
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import time
@@ -18,23 +19,29 @@ from websockets.exceptions import ConnectionClosed
 
 from raydebug import __version__
 from raydebug.api.helper import (
+    AckEvents,
     Answer,
     Challenge,
     Dump,
+    Events,
     FrozenException,
     ReadException,
     Refused,
     Stacks,
+    Steps,
     Titles,
+    WantEvents,
     Watch,
 )
 from raydebug.api.names import PROTOCOL, TAKEN_OVER
 from raydebug.api.proof import nonce, proof, same
 
+from .events import EventRelay
 from .facts import Facts
 from .frozen import ExceptionReader
 from .stacks import Dumper
 from .titles import TitleSampler
+from .workers import Workers
 
 log = logging.getLogger("raydebug.helper")
 
@@ -44,10 +51,12 @@ SEND_S: Final = 20.0
 KEEP_WATCHING_S: Final = 60.0
 MESSAGE_BYTES: Final = 1 << 20
 QUEUED_DUMPS: Final = 4096
+STEPS_S: Final = 0.05
+STEPS_AT_ONCE: Final = 4096
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_answer = msgspec.msgpack.Decoder(Answer).decode
-_decode = msgspec.msgpack.Decoder(Watch | Dump | ReadException | Refused).decode
+_decode = msgspec.msgpack.Decoder(Watch | Dump | ReadException | WantEvents | AckEvents | Refused).decode
 
 
 class Helper:
@@ -58,11 +67,15 @@ class Helper:
         self._sampler = TitleSampler()
         self._dumper = Dumper(self._sampler.__contains__)
         self._exceptions = ExceptionReader(self._sampler.__contains__)
+        self._relay = EventRelay()
+        self._workers = Workers(self._steps_said)
+        self._steps_told: int | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._hub: ServerConnection | None = None
         self._left_at: float | None = None
         self._dumps: set[asyncio.Task[None]] = set()
 
-    async def serve(self, socket_path: str) -> None:
+    async def serve(self, socket_path: str, events_path: str | None = None, worker_path: str | None = None) -> None:
         before = os.umask(0o177)  # the socket is ours alone from its first moment on
         try:
             server = await unix_serve(
@@ -77,6 +90,10 @@ class Helper:
             )
         finally:
             os.umask(before)
+        if events_path is not None:
+            await self._relay.listen(events_path)
+        if worker_path is not None:
+            self._workers.listen(worker_path)
         async with server:
             print("ready", flush=True)
             await self._sample_forever()
@@ -97,6 +114,12 @@ class Helper:
                     fresh = False
                 elif isinstance(message, Dump | ReadException):
                     self._start(hub, message)
+                elif isinstance(message, WantEvents):
+                    self._relay.wanted(message.epoch, message.after, functools.partial(self._relay_to, hub))
+                    self._steps_told = 0
+                    self._steps_said()
+                elif isinstance(message, AckEvents):
+                    self._relay.acked(message.epoch, message.number)
         except ConnectionClosed:
             pass
         except (msgspec.MsgspecError, TypeError) as error:
@@ -105,6 +128,8 @@ class Helper:
         finally:
             if self._hub is hub:
                 self._hub = None
+                self._relay.unwanted()
+                self._steps_told = None
                 self._left_at = time.monotonic()
 
     async def _handshake(self, hub: ServerConnection) -> bool:
@@ -147,6 +172,26 @@ class Helper:
         task = asyncio.ensure_future(work)
         self._dumps.add(task)
         task.add_done_callback(self._dumps.discard)
+
+    def _steps_said(self) -> None:
+        if self._steps_told is not None and (self._telling is None or self._telling.done()):
+            self._telling = asyncio.ensure_future(self._tell_steps())
+
+    async def _tell_steps(self) -> None:
+        """Gather for a moment, then say what is new, until nothing is."""
+        while True:
+            await asyncio.sleep(STEPS_S)
+            hub, told = self._hub, self._steps_told
+            new = self._workers.after(told) if told is not None else []
+            if hub is None or not new:
+                return
+            part = new[:STEPS_AT_ONCE]
+            self._steps_told = part[-1][0]
+            marks = [mark for _, mark in part]
+            await self._send(hub, _encode(Steps(marks=marks, dropped=self._workers.dropped)))
+
+    async def _relay_to(self, hub: ServerConnection, events: Events) -> None:
+        await self._send(hub, _encode(events))
 
     async def _send(self, hub: ServerConnection, frame: bytes) -> None:
         """A hub that doesn't read for that long is no hub."""

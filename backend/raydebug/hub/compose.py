@@ -13,12 +13,14 @@ import msgspec
 from raydebug import ray_compat
 from raydebug.api.facts import NodeFact
 from raydebug.api.health import HubEndpoint
+from raydebug.api.helper import StepMark
 from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
 from raydebug.api.task_facts import TaskBatch
 from raydebug.api.topology import Node, SourceState
 from raydebug.hub.app import Config
 from raydebug.hub.doctor.collect import Doctor, HelperFacts, dashboard_facts
 from raydebug.hub.model.cluster import Cluster
+from raydebug.hub.model.pending_steps import PendingSteps
 from raydebug.hub.model.store import Store
 from raydebug.hub.model.timeline.timeline import Origin, TaskTimeline
 from raydebug.hub.sources.gcs import GcsSource, StatsSource
@@ -26,7 +28,8 @@ from raydebug.hub.sources.helpers import HelperAddress, Helpers
 from raydebug.hub.sources.paused import PausedSource
 from raydebug.hub.sources.refresh import Refresher
 from raydebug.hub.sources.since import SinceFile
-from raydebug.hub.sources.tasks import Pulled, TaskPullSource
+from raydebug.hub.sources.task_push import Pushed, TaskPushSource
+from raydebug.hub.sources.tasks import Pulled, Settling, TaskPullSource
 from raydebug.hub.supervisor import FactSource
 
 
@@ -45,19 +48,40 @@ class RealCluster:
             self._secret,
             on_state=self._helper_changed,
             on_titles=lambda _node, _changed, _gone: self._titles_changed(),
+            on_steps=lambda node_id, marks: self._steps_said(node_id, marks),
+            on_events=lambda node_id, events: self._push.came(node_id, events),
         )
         soon = self._refresher.soon
         since = SinceFile(state_dir / "paused.json")
         self._paused: Final = PausedSource(self._gcs, self.cluster, self.helpers, since, soon)
+        self._steps: Final = PendingSteps(self.cluster.job_of_process, self.timeline.declare_step)
+        self._pulled: Pulled | None = None
+        self._pushed: Pushed | None = None
+        self._settling: Final = Settling()
+        self._pull: Final = TaskPullSource(self._gcs, self._tasks_came, self._tasks_pulled)
+        self._push: Final = TaskPushSource(
+            self._gcs,
+            self.helpers,
+            lambda: self.cluster.facts.nodes,
+            apply=self._tasks_came,
+            told=self._tasks_pushed,
+            missed=self._pull.again,
+        )
         self.sources: Final[Sequence[FactSource]] = (
             GcsSource(self._gcs, self.cluster, self._looked),
             StatsSource(self._gcs, self.cluster, soon),
             self._paused,
-            TaskPullSource(self._gcs, self._tasks_came, self._tasks_pulled),
+            self._pull,
+            self._push,
         )
+
+    def _steps_said(self, node_id: str, marks: list[StepMark]) -> None:
+        self._steps.add(node_id, marks)
+        self._task_refresher.soon()
 
     def _refresh_cluster(self) -> None:
         self.cluster.refresh()
+        self._steps.settle()
         self._task_refresher.soon()
 
     def _tasks_came(self, batch: TaskBatch) -> None:
@@ -65,8 +89,33 @@ class RealCluster:
         self._task_refresher.soon()
 
     def _tasks_pulled(self, pulled: Pulled) -> None:
+        self._pulled = pulled
+        self._tell_origin()
+
+    def _tasks_pushed(self, pushed: Pushed) -> None:
+        self._pushed = pushed
+        self._pull.only_on_demand = pushed.on
+        if not pushed.on:
+            self._pull.again()
+        ended = {job.job_id: job.end_ns for job in self.cluster.facts.jobs if job.ended}
+        # Ray marks what an ended job left running as failed in the GCS alone, some time later.
+        if pushed.on and self._settling.due(ended, time.time_ns()):
+            self._pull.again()
+        self._tell_origin()
+
+    def _tell_origin(self) -> None:
+        pulled, pushed = self._pulled, self._pushed
+        on = pushed is not None and pushed.on
         self.timeline.told(
-            Origin(fresh_ns=pulled.fresh_ns, period_ns=pulled.period_ns, ray=pulled.dropped, truncated=pulled.truncated)
+            Origin(
+                source="push" if on else "pull",
+                fresh_ns=time.time_ns() if on else pulled.fresh_ns if pulled else None,
+                period_ns=None if on or pulled is None else pulled.period_ns,
+                ray=pulled.dropped if pulled else None,
+                agent=pushed.dropped if pushed else None,
+                truncated=pulled.truncated if pulled else 0,
+                note=pushed.note if pushed else None,
+            )
         )
         self._task_refresher.soon()
 

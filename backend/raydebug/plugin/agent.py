@@ -1,4 +1,5 @@
-"""On every node: starts the helper and keeps it running, and passes the hub's connection through to it.
+"""On every node: starts the helper, keeps it running, passes the hub's connection through to it, and hands it what
+workers tell of their tasks.
 
 Runs in the loop of Ray's node agent, whose death takes the node and its workers down: nothing else belongs here.
 """
@@ -17,11 +18,19 @@ from typing import Any
 from aiohttp import web
 
 from raydebug import ray_compat
-from raydebug.api.names import AGENT_HELPER_PATH, HELPER_SOCKET, KV_NAMESPACE, KV_SECRET
+from raydebug.api.names import (
+    AGENT_HELPER_PATH,
+    EVENTS_SOCKET,
+    HELPER_SOCKET,
+    KV_NAMESPACE,
+    KV_SECRET,
+    WORKER_SOCKET,
+)
 
 from .sockets import socket_path
 from .splice import NoUpstream, Over, is_websocket, splice
 from .supervisor import Supervisor
+from .tee import Tee
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +44,7 @@ class Spawner:
         self.agent = agent
         self.node_id: str = agent.node_id
         self.socket = socket_path(agent.session_dir, HELPER_SOCKET.format(node8=self.node_id[:8]))
+        self.events_socket = socket_path(agent.session_dir, EVENTS_SOCKET.format(node8=self.node_id[:8]))
         log_path = os.path.join(agent.log_dir, f"raydebug-helper-{self.node_id[:8]}.log")
         self.supervisor = Supervisor("helper", self.argv, log_path, socket_path=self.socket, greeting=self.greeting)
         self._secret: str | None = None
@@ -61,6 +71,8 @@ class Spawner:
             "secret": self._secret,
             "session_dir": self.agent.session_dir,
             "log_dir": self.agent.log_dir,
+            "events_socket": self.events_socket,
+            "worker_socket": socket_path(self.agent.session_dir, WORKER_SOCKET.format(node8=self.node_id[:8])),
         }
         return json.dumps(line).encode() + b"\n"
 
@@ -96,7 +108,10 @@ def module_class() -> type:
         def __init__(self, dashboard_agent: Any) -> None:
             super().__init__(dashboard_agent)
             self.spawner: Spawner | None = None
+            self.tee = Tee()
+            self.tee_problem: str | None = "raydebug's module in Ray's agent is not ready"
             try:
+                self.tee_problem = ray_compat.tee_events(self.tee.take)
                 self.spawner = Spawner(dashboard_agent)
             except Exception:
                 log.exception("raydebug: the helper's spawner could not be made; Ray goes on without it")
@@ -109,7 +124,9 @@ def module_class() -> type:
             if self.spawner is None:
                 return
             try:
-                await self.spawner.supervisor.run()
+                await asyncio.gather(
+                    self.spawner.supervisor.run(), self.tee.run(self.spawner.events_socket, self.tee_problem)
+                )
             except asyncio.CancelledError:
                 raise
             except Exception:

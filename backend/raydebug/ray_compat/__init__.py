@@ -13,10 +13,13 @@ from .dashboard import (
     ray_token_headers,
     token_mode,
 )
+from .events import PUSH_SWITCHES, push_config, tee_events
 from .gcs import Gcs, GcsError, read_kv
+from .process import own_node
 from .tasks import TaskReader, read_ray_events
 
 __all__ = [
+    "PUSH_SWITCHES",
     "Gcs",
     "GcsError",
     "TaskReader",
@@ -26,8 +29,11 @@ __all__ = [
     "dashboard_url",
     "holds_ray_token",
     "make_paths_public",
+    "own_node",
+    "push_config",
     "ray_token_headers",
     "read_kv",
     "read_ray_events",
+    "tee_events",
     "token_mode",
 ]

@@ -129,7 +129,7 @@ class Gcs:
         """The system config with which the head was started, defaults left out."""
         pb = protocol()
         answer = await self._call(
-            pb.gcs_grpc.NodeInfoGcsServiceStub, "GetInternalConfig", pb.gcs.GetInternalConfigRequest()
+            pb.gcs_grpc.InternalKVGcsServiceStub, "GetInternalConfig", pb.gcs.GetInternalConfigRequest()
         )
         found = json.loads(answer.config or "{}")
         return found if isinstance(found, dict) else {}

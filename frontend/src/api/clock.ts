@@ -26,6 +26,9 @@ interface Clock {
 
 export const useClock = create<Clock>(() => ({ now: Date.now(), heldAt: null }));
 
+/** The time in ms that the page shows, to the frame: the hub's, or that at which it stands still. */
+export const shownNow = (): number => useClock.getState().heldAt ?? hubNow();
+
 export const tick = (): void => useClock.setState((s) => ({ now: s.heldAt ?? hubNow() }));
 
 export function holdClock(atMs: number | null): void {

@@ -1,7 +1,7 @@
 import { decode, encode } from "@msgpack/msgpack";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { actor, NOW_NS, patch } from "../../test/rows";
-import type { ClientMessage, HubMessage } from "./types.gen";
+import { type ClientMessage, type HubMessage, PROTOCOL } from "./types.gen";
 
 class FakeSocket {
   static all: FakeSocket[] = [];
@@ -37,7 +37,7 @@ class FakeSocket {
 
 const welcome: HubMessage = {
   type: "welcome",
-  protocol: 1,
+  protocol: PROTOCOL,
   version: "0.1.0",
   ray_version: "2.60.0",
   role: "anonymous",
@@ -76,7 +76,7 @@ it("says hello, then subscribes to what is wanted, and pings", async () => {
   const { useLink, useCluster } = await start();
   expect(last().url).toMatch(/^ws:.*\/proxy\/debug\/ws$/);
   last().open();
-  expect(last().sent).toEqual([{ type: "hello", protocol: 1, token: null }]);
+  expect(last().sent).toEqual([{ type: "hello", protocol: PROTOCOL, token: null }]);
   last().say(welcome);
   expect(last().sent[1]).toEqual({ type: "subscribe", topic: "topology" });
   last().say(patch("topology", true, { actors: { set: [actor("a")], drop: [] } }));

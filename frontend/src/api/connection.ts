@@ -6,7 +6,7 @@ import { DEAD_AFTER_MS, PING_EVERY_MS, retryDelay, STALE_AFTER_MS } from "./sche
 import { probe, signInToRay } from "./signin";
 import { type SignIn, setStale, takePatch, useLink } from "./stores";
 import { forgetToken, storedToken } from "./token";
-import { type ClientMessage, type HubMessage, PROTOCOL, type Topic } from "./types.gen";
+import { type ClientMessage, type ErrorBody, type HubMessage, PROTOCOL, type Reply, type Topic } from "./types.gen";
 
 /** Refusals that another credential mends. All others are told, and tried again. */
 const MENDED_BY: Record<string, SignIn> = {
@@ -16,6 +16,31 @@ const MENDED_BY: Record<string, SignIn> = {
   session_ended: "token",
   ray_token_needed: "ray",
 };
+
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+/** What is answered by a Reply; its id is given here. */
+export type Question = Without<Extract<ClientMessage, { id: number }>, "id">;
+
+/** Why there is no answer: the hub's word, or null where the stream was lost on the way. */
+export class NoAnswer extends Error {
+  constructor(readonly body: ErrorBody | null) {
+    super(body?.message ?? "stream lost");
+  }
+}
+
+/** Unix ns as integers: as a plain number of that size they would go out as a float, which no field of the hub takes. */
+const exact = (message: ClientMessage): object =>
+  Object.fromEntries(
+    Object.entries(message).map(([name, value]) => [
+      name,
+      name.endsWith("_ns") && typeof value === "number" ? BigInt(Math.round(value)) : value,
+    ]),
+  );
+
+interface Waiting {
+  resolve: (reply: Reply) => void;
+  reject: (why: NoAnswer) => void;
+}
 
 class Connection {
   private socket: WebSocket | null = null;
@@ -27,6 +52,8 @@ class Connection {
   private lastPing = 0;
   private triedWithRay = "";
   private readonly topics = new Map<Topic, number>();
+  private readonly waiting = new Map<number, Waiting>();
+  private lastId = 0;
 
   start(): void {
     if (this.started) return;
@@ -53,6 +80,16 @@ class Connection {
         if (useLink.getState().phase === "live") this.send({ type: "unsubscribe", topic });
       }
     };
+  }
+
+  /** Asks the hub; rejects with NoAnswer when it says no, and when the stream is lost before it answers. */
+  ask(question: Question): Promise<Reply> {
+    if (useLink.getState().phase !== "live") return Promise.reject(new NoAnswer(null));
+    const id = ++this.lastId;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.send({ ...question, id } as ClientMessage);
+    });
   }
 
   /** After the credential changed: say hello anew. The rows stay until the next full patch. */
@@ -98,6 +135,13 @@ class Connection {
       case "patch":
         takePatch(message);
         break;
+      case "reply": {
+        const asked = this.waiting.get(message.id);
+        this.waiting.delete(message.id);
+        if (message.error) asked?.reject(new NoAnswer(message.error));
+        else asked?.resolve(message);
+        break;
+      }
       case "pong":
         useLink.setState({ roundTripMs: Math.max(0, performance.now() - message.t) });
         break;
@@ -111,6 +155,7 @@ class Connection {
 
   private closed(opened: boolean): void {
     this.socket = null;
+    this.giveUp();
     if (useLink.getState().phase === "live") this.lostAt = Date.now();
     useLink.setState((s) => ({ phase: s.phase === "live" ? "lost" : s.phase, roundTripMs: null }));
     if (useLink.getState().signIn) return; // waits for a credential
@@ -156,10 +201,17 @@ class Connection {
     window.clearTimeout(this.retry);
     const socket = this.socket;
     this.socket = null;
+    this.giveUp();
     socket?.close();
     this.pingedAt = null;
     if (useLink.getState().phase === "live") this.lostAt = Date.now();
     useLink.setState((s) => ({ phase: s.phase === "live" ? "lost" : s.phase, roundTripMs: null }));
+  }
+
+  private giveUp(): void {
+    const lost = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const { reject } of lost) reject(new NoAnswer(null));
   }
 
   private watch(): void {
@@ -185,7 +237,7 @@ class Connection {
   }
 
   private send(message: ClientMessage): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encode(message));
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encode(exact(message), { useBigInt64: true }));
   }
 }
 

@@ -1,5 +1,19 @@
 // The tables of the live stream, and how a patch changes them.
-import type { Actor, Group, Job, Node, Patch, PausedSite, SourceState, Tables, Topic } from "./types.gen";
+import type {
+  Actor,
+  Group,
+  Job,
+  Lane,
+  Node,
+  Patch,
+  Pause,
+  PausedSite,
+  SourceState,
+  Step,
+  Tables,
+  TimelineJob,
+  Topic,
+} from "./types.gen";
 
 export interface Rows {
   readonly nodes: ReadonlyMap<string, Node>;
@@ -8,6 +22,10 @@ export interface Rows {
   readonly actors: ReadonlyMap<string, Actor>;
   readonly sources: ReadonlyMap<string, SourceState>;
   readonly paused: ReadonlyMap<string, PausedSite>;
+  readonly timeline_jobs: ReadonlyMap<string, TimelineJob>;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly steps: ReadonlyMap<string, Step>;
+  readonly pauses: ReadonlyMap<string, Pause>;
 }
 
 export type TableName = keyof Rows;
@@ -19,11 +37,16 @@ const KEYS: Record<TableName, string> = {
   actors: "actor_id",
   sources: "name",
   paused: "site_id",
+  timeline_jobs: "job_id",
+  lanes: "lane_id",
+  steps: "step_id",
+  pauses: "pause_id",
 };
 
 const TABLES_OF: Record<Topic, readonly TableName[]> = {
   topology: ["nodes", "jobs", "groups", "actors", "sources"],
   paused: ["paused"],
+  timeline: ["timeline_jobs", "lanes", "steps", "pauses"],
 };
 
 export function emptyRows(): Rows {
@@ -34,6 +57,10 @@ export function emptyRows(): Rows {
     actors: new Map(),
     sources: new Map(),
     paused: new Map(),
+    timeline_jobs: new Map(),
+    lanes: new Map(),
+    steps: new Map(),
+    pauses: new Map(),
   };
 }
 

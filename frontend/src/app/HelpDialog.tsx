@@ -4,19 +4,27 @@ import ui from "../ui/ui.module.css";
 import s from "./shell.module.css";
 
 export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const { help } = useWords();
+  const { app, help } = useWords();
   return (
     <Dialog title={help.title} open={open} onClose={onClose} testId="help">
-      <dl className={s.keys}>
-        {help.keys.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd className={ui.key}>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Keys list={help.keys} />
+      <h3 className={s.keysTitle}>{app.timeline}</h3>
+      <Keys list={help.timeline} />
     </Dialog>
+  );
+}
+
+function Keys({ list }: { list: [string, string][] }) {
+  return (
+    <dl className={s.keys}>
+      {list.map(([key, what]) => (
+        <div key={key}>
+          <dt>
+            <kbd className={ui.key}>{key}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -7,12 +7,15 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Overview } from "../features/overview/Overview";
+import { Timeline } from "../features/timeline/Timeline";
 import { parseSearch, stringifySearch, validateSearch } from "../ui/search";
 import { Shell } from "./Shell";
 
 const root = createRootRoute({ component: Shell, validateSearch, notFoundComponent: Overview });
 
 const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: Overview });
+
+const timeline = createRoute({ getParentRoute: () => root, path: "/timeline", component: Timeline });
 
 const index = createRoute({
   getParentRoute: () => root,
@@ -25,7 +28,7 @@ const index = createRoute({
 /** Views live behind `#/…`: the URL is the state, and no server sees it. */
 export function makeRouter(history: RouterHistory = createHashHistory()) {
   return createRouter({
-    routeTree: root.addChildren([index, overview]),
+    routeTree: root.addChildren([index, overview, timeline]),
     history,
     parseSearch,
     stringifySearch,

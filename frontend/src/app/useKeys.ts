@@ -7,6 +7,9 @@ import { useChangeSearch, useViewSearch } from "../ui/search";
 const OWN_KEYS = "input, textarea, select, [contenteditable], [role=menu], [role=dialog]";
 const PRESSED_BY_SPACE = `${OWN_KEYS}, button:not([role=gridcell]), a`;
 
+/** After `g`. */
+const VIEWS: Record<string, "/overview" | "/timeline"> = { o: "/overview", t: "/timeline" };
+
 interface Keys {
   onHelp: () => void;
   onEscape: () => void;
@@ -27,8 +30,9 @@ export function useKeys({ onHelp, onEscape }: Keys): void {
     if (busy) return;
     const led = Date.now() - leader.current < 1000;
     leader.current = event.key === "g" ? Date.now() : 0;
-    if (led && event.key === "o") {
-      void navigate({ to: "/overview", search: (search.job ? { job: search.job } : {}) as never });
+    const view = led ? VIEWS[event.key] : undefined;
+    if (view) {
+      void navigate({ to: view, search: (search.job ? { job: search.job } : {}) as never });
     } else if (event.key === "?") onHelp();
     else if (event.key === " ") {
       event.preventDefault();

@@ -1,5 +1,15 @@
 // Every word on the screen, in English. Messages that depend on something are functions.
-import type { ActorState, GroupKind, HelperState, Role, SiteKind } from "../api/types.gen";
+import type {
+  ActorState,
+  Dropped,
+  GroupKind,
+  HelperState,
+  MarkState,
+  Role,
+  SiteKind,
+  TaskSource,
+  TimelineJob,
+} from "../api/types.gen";
 
 const n = (count: number): string => count.toLocaleString("en-US").replaceAll(",", " ");
 const some = (count: number, one: string, many = `${one}s`): string => `${n(count)} ${count === 1 ? one : many}`;
@@ -13,6 +23,7 @@ export const en = {
     rayDashboard: "Ray Dashboard",
     views: "Views",
     overview: "Overview",
+    timeline: "Timeline",
     close: "Close",
     copy: "Copy",
     copied: "Copied",
@@ -248,17 +259,173 @@ export const en = {
     age: (ago: string): string => `facts are ${ago} old`,
     never: "no facts yet",
   },
+  timeline: {
+    title: "Timeline",
+    lanes: "Lanes",
+    corner: "WorkerGroup › rank",
+    map: "All that is held; drag the window to move it",
+    mapHint: "drag to move the window",
+    nothingYet: "nothing yet",
+    canvas: (tasks: number, since: string): string =>
+      `${some(tasks, "task")} since ${since}, on their lanes. Up and down move between lanes, full stop and comma between tasks.`,
+    now: "now",
+    nothingBefore: "nothing held before",
+    step: (number: number, inferred: boolean): string => `${inferred ? "~ " : ""}step ${number}`,
+    paused: (long: string, place: string | null, exact: boolean): string =>
+      [`paused ${long}`, place, exact ? null : "this task or another of the worker"].filter(Boolean).join(" · "),
+    driver: "Driver",
+    pendingLane: "Waiting for a node",
+    node: (ip: string): string => `Tasks on ${ip}`,
+    unnamed: "no name",
+    ranks: (count: number): string => some(count, "rank"),
+    workers: (count: number): string => some(count, "worker"),
+    otherLanes: (count: number): string => some(count, "other rank"),
+    failedTasks: (count: number): string => `${some(count, "task")} failed here`,
+    states: {
+      pending: "pending",
+      running: "running",
+      finished: "finished",
+      failed: "failed",
+      paused: "paused",
+    } satisfies Record<MarkState, string>,
+    tasks: (count: number): string => some(count, "task"),
+    within: (start: string, long: string): string => `from ${start}, ${long} long`,
+    lengthUnknown: "end unknown",
+    waits: (long: string): string => `waits for ${long}`,
+    waited: (long: string): string => `${long} pending before`,
+    attempt: (attempt: number): string => `attempt ${attempt + 1}`,
+    said: (where: string, start: string, long: string): string => `Selected: ${where}, from ${start}, ${long}`,
+    noTasks: "No tasks yet",
+    noTasksBody: "They appear here as soon as the job submits some.",
+    nothingInRange: "No tasks in this range",
+    lastActivity: "Go to the last activity",
+    dropped: (count: number): string => `dropped ${some(count, "task event")}`,
+    droppedBy: ({ ray, agent, hub }: Dropped): string =>
+      [["by Ray", ray] as const, ["in the agents", agent] as const, ["in the hub", hub] as const]
+        .map(([where, count]) => `${count === null ? "unknown" : n(count)} ${where}`)
+        .join(", "),
+    truncated: (count: number): string => `${some(count, "task")} held by Ray and not sent`,
+  },
+  timelinePanel: {
+    tools: "Timeline tools",
+    follow: "Follow live",
+    followTitle: "Keep the right edge at now",
+    search: "Search method, rank, task id, error",
+    searching: "Searching…",
+    searchFailed: "No answer from the hub; it is asked again with the next letter.",
+    foundTasks: (total: number, shown: number): string =>
+      total === 0
+        ? "No task found"
+        : total > shown
+          ? `${some(total, "task")}, the newest ${n(shown)}`
+          : some(total, "task"),
+    results: "Tasks found",
+    failed: (count: number): string => `${n(count)} failed`,
+    paused: (count: number): string => `${n(count)} paused`,
+    nextBad: "Next failed or paused task (n)",
+    previousBad: "Previous failed or paused task (Shift+n)",
+    wrapped: "round to the other end",
+    noOther: "no other",
+    legend: "Legend",
+    phases: "Phases, by the method's name",
+    phase: {
+      rollout: "rollout",
+      reward: "reward",
+      log_prob: "log_prob",
+      ref: "ref",
+      values: "values",
+      update_critic: "update_critic",
+      update_actor: "update_actor",
+      other: "other",
+    },
+    statesTitle: "States",
+    looks: {
+      pending: "outlined, pale",
+      running: "open to the right",
+      finished: "plain",
+      failed: "solid orange with a cross",
+      paused: "hatched, two bars",
+    } satisfies Record<MarkState, string>,
+    fitStep: "Fit step",
+    fitStepTitle: "Show one step (f)",
+    fitAll: "Fit all",
+    held: (total: number): string => some(total, "attempt"),
+    never: "no tasks have come yet",
+    source: (source: TaskSource, old: string | null, period: number | null): string =>
+      source === "push"
+        ? "push, live"
+        : `pull, ${old ?? "?"} old${period === null ? "" : `, every ${(period / 1e9).toFixed(period < 1e10 ? 1 : 0)} s`}`,
+    sourceTitle: (source: TaskSource): string =>
+      source === "push"
+        ? "Workers report their tasks by themselves (push)."
+        : "The GCS is asked for all its tasks, so seldom that it spends 5 % of its time on it at most (pull). It keeps 100 000.",
+    lost: (lost: number, truncated: number): string =>
+      lost > 0 ? `${some(lost, "task event")} lost` : truncated > 0 ? `${some(truncated, "task")} not sent` : "clipped",
+    lostTitle: ({ dropped: { ray, agent, hub }, truncated, clipped_lanes }: TimelineJob): string =>
+      [
+        `Dropped by Ray (full buffers of workers, or the GCS's limit): ${ray === null ? "unknown" : n(ray)}`,
+        `Dropped in the nodes' agents and helpers: ${agent === null ? "unknown, or no push" : n(agent)}`,
+        `Let go by the hub, the oldest, at its limit: ${hub === null ? "unknown" : n(hub)}`,
+        `Held by Ray and not sent: ${n(truncated)}`,
+        ...(clipped_lanes > 0 ? [`Lanes left out, the oldest: ${n(clipped_lanes)}`] : []),
+      ].join("\n"),
+    details: "The selected task",
+    asking: "Asking for the task…",
+    lostAnswer: "The stream is lost; the task is asked for when it is back.",
+    notHeld: "This task isn't held: it is not known yet, or was let go.",
+    copyLink: "Copy link",
+    ran: "Ran",
+    runs: "still runs",
+    notYet: "not yet",
+    startUnknown: (end: string): string => `ended ${end}; its start is unknown (its worker reported none)`,
+    before: "Before it ran",
+    submitted: (at: string, waited: string | null): string =>
+      waited === null ? `submitted ${at}` : `${waited} pending, submitted ${at}`,
+    where: "Where",
+    nowhere: "no worker yet",
+    pid: (pid: number): string => `pid ${pid}`,
+    taskId: "Task",
+    worker: "Worker",
+    attempt: "Attempt",
+    rayState: (state: string): string => `Ray: ${state}`,
+    pausedAt: "Paused",
+    placeUnknown: "place unknown",
+    oneOf: (count: number): string => `this task or another of the ${n(count)} that run there`,
+    error: "Error",
+    messageHidden: "The message is for who has signed in: open the link of `raydebug url`, or ask for a viewer's link.",
+    sameCall: (count: number, faster: number, others: number): string =>
+      `Same call on ${n(count)} ranks: ${faster === 0 ? "the fastest" : `slower than ${n(faster)} of ${n(others)}`}`,
+    dot: (rank: number | null, ran: string): string => `rank ${rank ?? "?"} · ${ran}`,
+    median: (text: string): string => `median ${text}`,
+    family: "Called by and calls",
+    noParent: "no parent known",
+    parentNotHeld: (id: string): string => `parent ${id} isn't held`,
+    moreChildren: (count: number): string => `${some(count, "more child", "more children")}`,
+  },
   help: {
     title: "Keyboard",
     open: "Keyboard help (?)",
     keys: [
       ["g o", "Overview"],
+      ["g t", "Timeline"],
       ["j / k", "Next or previous paused place"],
       ["Space", "Freeze the view, or go on live"],
       ["← ↑ → ↓", "Move within a grid of ranks"],
       ["Enter", "Details of the rank"],
       ["Esc", "Close, clear the selection"],
       ["?", "This help"],
+    ] as [string, string][],
+    timeline: [
+      ["w / s", "Zoom in, out"],
+      ["a / d", "Earlier, later"],
+      ["f", "Fit the selection, or the step"],
+      ["[ / ]", "Previous, next step"],
+      ["↑ / ↓", "Lane above, below"],
+      ["← / →", "Fold, unfold the lane"],
+      [", / .", "Previous, next task of the lane"],
+      ["p / c", "Parent, first child"],
+      ["Ctrl or Shift + wheel", "Zoom at the pointer"],
+      ["Shift + drag", "Zoom to a range"],
     ] as [string, string][],
   },
 };

@@ -34,6 +34,14 @@ export const shortClass = (name: string): string => name.slice(name.lastIndexOf(
 export const shortCommand = (command: string): string =>
   command.replace(/^(\S*\/)?python[\d.]* (?=\/\S*\/bin\/)/, "").replace(/^\/\S*\/(?=[^\s/]+(\s|$))/, "");
 
+/** What a command runs: "python3 -m verl.trainer.main_ppo a=b" -> "main_ppo", "python /srv/train.py 8" -> "train.py". */
+export function scriptOf(command: string): string {
+  const module = /(?:^|\s)-m\s+(\S+)/.exec(command)?.[1];
+  if (module) return module.slice(module.lastIndexOf(".") + 1);
+  const file = command.split(/\s+/).find((part) => part.endsWith(".py"));
+  return baseName(file ?? shortCommand(command));
+}
+
 export const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1) || path;
 
 export const shortId = (id: string): string => id.slice(0, 8);

@@ -6,9 +6,18 @@ export interface ViewSearch {
   state?: string;
   actor?: string;
   site?: string;
+  /** The timeline's window: `from` and `to` in Unix ns; without them it follows live, `span` ms wide. */
+  from?: string;
+  to?: string;
+  span?: string;
+  /** Lanes folded or unfolded by hand, the topmost lanes shown, the task that is selected, the text searched for. */
+  lanes?: string;
+  only?: string;
+  task?: string;
+  q?: string;
 }
 
-const NAMES = ["job", "state", "actor", "site"] as const;
+const NAMES = ["job", "state", "actor", "site", "from", "to", "span", "lanes", "only", "task", "q"] as const;
 
 export function validateSearch(raw: Record<string, unknown>): ViewSearch {
   const search: ViewSearch = {};
@@ -26,7 +35,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(search))
     if (typeof value === "string" && value !== "") params.set(name, value);
-  const text = params.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+  const text = params.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2F", "/");
   return text === "" ? "" : `?${text}`;
 }
 

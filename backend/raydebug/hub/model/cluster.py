@@ -91,6 +91,16 @@ class Cluster:
         """``paused``: worker id -> its places, all that Ray names."""
         self._paused = dict(paused)
 
+    def job_of_process(self, node_id: str, pid: int) -> str | None:
+        """The job that a process works for: of an actor, a driver, or a worker that runs its tasks."""
+        for actor in self._facts.actors:
+            if actor.pid == pid and actor.node_id == node_id:
+                return actor.job_id
+        for job in self._facts.jobs:
+            if job.driver_pid == pid and node_of_ip(job.driver_ip, self._facts.nodes) in (node_id, None):
+                return job.job_id
+        return next((stat.job_id for stat in self._stats.values() if stat.pid == pid and stat.job_id), None)
+
     def pids_by_node(self) -> dict[str, list[int]]:
         """The processes whose titles are of use, by node: actors that live, and paused workers."""
         pids: dict[str, set[int]] = defaultdict(set)

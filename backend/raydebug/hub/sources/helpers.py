@@ -19,17 +19,22 @@ import msgspec
 
 from raydebug import __version__
 from raydebug.api.helper import (
+    AckEvents,
     Answer,
     Challenge,
     Dump,
+    Events,
     FrozenException,
     Hello,
     HelperToHub,
     ReadException,
     Refused,
     Stacks,
+    StepMark,
+    Steps,
     Title,
     Titles,
+    WantEvents,
     Watch,
 )
 from raydebug.api.names import AGENT_HELPER_PATH, PROTOCOL, TAKEN_OVER
@@ -46,6 +51,8 @@ RETRY_S = (0.1, 0.3, 1.0, 2.0, 5.0)
 RETRY_REFUSED_S = 30.0
 """For what only a person can mend, and for a hub that another one has replaced."""
 MESSAGE_BYTES = 16 << 20
+EVENTS_SINCE = 2
+"""The protocol since which a helper relays task events."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(HelperToHub).decode
@@ -104,11 +111,17 @@ class Helpers:
         *,
         on_state: Callable[[NodeId], None] = lambda _node: None,
         on_titles: Callable[[NodeId, list[Title], list[int]], None] = lambda _node, _changed, _gone: None,
+        on_events: Callable[[NodeId, Events], None] | None = None,
+        on_steps: Callable[[NodeId, list[StepMark]], None] = lambda _node, _marks: None,
         connector: Callable[[], aiohttp.BaseConnector] | None = None,
     ) -> None:
         self.secret = secret
         self.on_state = on_state
         self.on_titles = on_titles
+        self.on_events = on_events
+        self.on_steps = on_steps
+        self.taken: dict[NodeId, tuple[str, int]] = {}
+        """Epoch and number up to which a node's events are taken."""
         self.titles: dict[tuple[NodeId, int], Title] = {}
         """What each watched process says now; entries go with their process and with their helper's connection."""
         self._connector = connector or (lambda: aiohttp.TCPConnector(limit=0))
@@ -123,6 +136,13 @@ class Helpers:
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=5),
             )
         return self._session
+
+    async def ack_events(self, node_id: NodeId, epoch: str, number: int) -> None:
+        """What came of a node up to this number is taken."""
+        self.taken[node_id] = (epoch, number)
+        link = self._links.get(node_id)
+        if link is not None:
+            await link.ack(epoch, number)
 
     async def sync(self, nodes: Iterable[HelperAddress]) -> None:
         """Keep a connection to each of these nodes, and to no other."""
@@ -236,7 +256,10 @@ class _Link:
         finally:
             self._asked.pop(number, None)
 
-    async def _send(self, message: Watch | Question) -> None:
+    async def ack(self, epoch: str, number: int) -> None:
+        await self._send(AckEvents(epoch=epoch, number=number))
+
+    async def _send(self, message: Watch | Question | AckEvents) -> None:
         if self._ws is not None:
             with contextlib.suppress(ConnectionError):
                 await self._ws.send_bytes(_encode(message))
@@ -274,6 +297,9 @@ class _Link:
             self._ws, self.challenge, self.hello = ws, challenge, hello
             self._set("up", hello.ptrace)
             await ws.send_bytes(_encode(Watch(pids=sorted(self.pids))))
+            if self.owner.on_events is not None and challenge.protocol >= EVENTS_SINCE:
+                epoch, after = self.owner.taken.get(self.address.node_id, ("", 0))
+                await ws.send_bytes(_encode(WantEvents(epoch=epoch, after=after)))
             async for frame in ws:
                 if frame.type is not aiohttp.WSMsgType.BINARY:
                     break
@@ -356,6 +382,10 @@ class _Link:
             answer = self._asked.get(message.id)
             if answer is not None and not answer.done():
                 answer.set_result(message)
+        elif isinstance(message, Steps):
+            self.owner.on_steps(node_id, message.marks)
+        elif isinstance(message, Events) and self.owner.on_events is not None:
+            self.owner.on_events(node_id, message)
 
     def _set(self, state: HelperState, note: str | None) -> None:
         if (state, note) != (self.state, self.note):

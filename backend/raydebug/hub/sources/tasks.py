@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from raydebug.api.task_facts import TaskBatch
@@ -14,6 +14,8 @@ from raydebug.hub.sources.report import Report
 from raydebug.ray_compat import Gcs, GcsError, TaskReader
 
 _LEAST_S: Final = 0.5
+SETTLED_S: Final = 20.0
+"""Ray waits 15 s (gcs_mark_task_failed_on_job_done_delay_ms)."""
 
 
 class Pulled(NamedTuple):
@@ -23,6 +25,20 @@ class Pulled(NamedTuple):
     period_ns: int
     dropped: int
     truncated: int
+
+
+class Settling:
+    """When the GCS has marked what ended jobs left running: SETTLED_S after their end."""
+
+    def __init__(self) -> None:
+        self._done: set[str] = set()
+
+    def due(self, ended: Mapping[str, int | None], now_ns: int) -> bool:
+        """``ended``: the jobs that have ended, and when. True once for each of them, some time after its end."""
+        self._done &= set(ended)
+        ripe = {job for job, end in ended.items() if job not in self._done and now_ns - (end or 0) > SETTLED_S * 1e9}
+        self._done |= ripe
+        return bool(ripe)
 
 
 class TaskPullSource:
@@ -62,7 +78,7 @@ class TaskPullSource:
             await asyncio.sleep(pause)
             if self.only_on_demand:
                 await self._wanted.wait()
-                self._wanted.clear()
+            self._wanted.clear()
 
     async def look(self, period_s: float) -> float:
         """Ask once and hand over the news; how long the GCS took, in seconds."""

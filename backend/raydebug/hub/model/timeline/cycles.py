@@ -3,7 +3,8 @@
 Of a parent's calls, in the order of their submission, *group calls* are made: the calls of one method of one group, on
 distinct members, side by side. A stretch of group calls that comes again and again is a cycle, and each of its
 occurrences is a step. What comes between (a validation, a checkpoint) belongs to the step before; what came before the
-first is prologue. A cycle is believed only
+first is prologue (where that ends as a step ends, so much of it looks like the first step's begin). A cycle is believed
+only
 
 - with two different calls at least: one method over and over is polling, or a pool at work;
 - when it came MIN_REPEATS times, and so often that a shuffled parent wouldn't do it: the less a call is expected, the
@@ -174,10 +175,11 @@ def _read(raw: _Raw, known: Int64s) -> tuple[list[int], _Cycle] | None:
         if cycle is None:
             continue
         starts = cycle.at(sequence)
-        rank = (_agrees(starts, known), cycle.share - 0.05 * plainness)
+        explained = cycle.tasks / raw.at.size
+        rank = (_agrees(starts, known), explained - 0.02 * plainness)
         if best is None or rank > best[0]:
             best = (rank, starts, cycle)
-        if best[0][1] > 0.95:
+        if cycle.share > 0.995 and explained > 0.9:
             break
     return best and best[1:]
 
@@ -254,8 +256,9 @@ def _is_better(cycle: _Cycle, than: _Cycle) -> bool:
 
 
 def _times(inner: tuple[int, ...], outer: tuple[int, ...]) -> int:
-    """How often a cycle holds another one, in any of its rotations."""
+    """How often a cycle holds another one, in any of its rotations, whatever else comes between."""
     length = len(inner)
+    outer = tuple(symbol for symbol in outer if symbol in inner)
     around = outer + outer[: length - 1]
     rotations = {inner[at:] + inner[:at] for at in range(length)}
     found = at = 0
@@ -275,9 +278,13 @@ def _nats(symbols: Int64s) -> Floats:
 def _candidates(symbols: Int64s) -> list[tuple[int, ...]]:
     """Stretches that follow themselves at once, shortest first; no two are rotations of each other."""
     windows = [symbols] if symbols.size <= 2 * WINDOW else [symbols[:WINDOW], symbols[-WINDOW:]]
+    # What comes every second step parts all stretches: looked for without what is rare, too.
+    windows += [often for window in windows if (often := _without_rare(window)).size < window.size]
     found: dict[tuple[int, ...], tuple[int, ...]] = {}
     for period in range(2, min(MAX_PERIOD, len(windows[0]) // 2) + 1):
         for window in windows:
+            if window.size < 2 * period:
+                continue
             equal = window[:-period] == window[period:]
             running = np.cumsum(equal)
             if running[-1] < period or (running[period:] - running[:-period]).max(initial=running[period - 1]) < period:
@@ -286,6 +293,11 @@ def _candidates(symbols: Int64s) -> list[tuple[int, ...]]:
             if pattern is not None and len(set(pattern)) > 1 and _is_primitive(pattern):
                 found.setdefault(_canonical(pattern), pattern)
     return list(found.values())
+
+
+def _without_rare(symbols: Int64s) -> Int64s:
+    counts = np.bincount(symbols)
+    return symbols[counts[symbols] >= 0.75 * np.median(counts[counts > 1])] if (counts > 1).any() else symbols
 
 
 def _stretch(window: Int64s, equal: Mask, period: int) -> tuple[int, ...] | None:
@@ -322,9 +334,9 @@ def _is_primitive(pattern: tuple[int, ...]) -> bool:
 
 
 def _turned(sequence: _Sequence, pattern: tuple[int, ...], known: Int64s) -> tuple[int, ...]:
-    """The rotation under which a cycle begins where it did before."""
+    """The rotation under which a cycle begins where it did before; at first, the one that comes first."""
     if known.size == 0:
-        return pattern
+        return _first_turn(sequence.symbols, pattern)
     at = np.minimum(np.searchsorted(sequence.at, known), sequence.at.size - 1)
     at = at[sequence.at[at] == known]
     if at.size == 0:
@@ -335,6 +347,21 @@ def _turned(sequence: _Sequence, pattern: tuple[int, ...], known: Int64s) -> tup
         return turns[0] if turns else pattern
     starts = [_begins(sequence.symbols, turn) for turn in turns]
     return turns[max(range(len(turns)), key=lambda one: int(np.isin(at, starts[one]).sum()))]
+
+
+def _first_turn(symbols: Int64s, pattern: tuple[int, ...]) -> tuple[int, ...]:
+    places, plain = _side_by_side(symbols, pattern)
+    if plain.size == 0:
+        return pattern
+    length = len(pattern)
+    rotations = {pattern[at:] + pattern[:at] for at in range(length)}
+    begin = max(0, int(plain[0]) - 4 * length)
+    ours = tuple(symbols[places[begin : plain[0] + length]].tolist())
+    for at in range(int(plain[0]) - begin):
+        if ours[at : at + length] in rotations:
+            # Where it is the very first call nothing says that a step begins there: the oldest calls may be gone.
+            return ours[at : at + length] if places[begin + at] else pattern
+    return pattern
 
 
 def _follow(sequence: _Sequence, pattern: tuple[int, ...], nats: Floats) -> _Cycle | None:

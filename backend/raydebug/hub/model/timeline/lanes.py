@@ -136,9 +136,9 @@ class Lanes:
         group_id, roles = self._membership.get(actor_id, (None, ()))
         if group_id is None:
             return Leaf("actor", job_id, f"actor:{actor_id}", actor_id=actor_id), method
-        if not roles:
-            return Leaf("rank", job_id, f"rank:{actor_id}", group_id, None, actor_id), method
         role, method = split_role(method, roles)
+        if len(roles) < 2:
+            return Leaf("rank", job_id, f"rank:{actor_id}", group_id, None, actor_id), method
         return Leaf("rank", job_id, f"rank:{actor_id}/{role or ''}", group_id, role or "", actor_id), method
 
     def _leaf_of_worker(self, worker: Worker, code: int) -> Leaf:

@@ -70,21 +70,24 @@ class _Declared:
 
     Numbers may begin anew (an epoch, a second training): where a process says a number lower than its last one, its
     next *round* begins. All ranks go through the same rounds; a process that comes later, such as a restarted rank, is
-    in the one that goes on.
+    in the one that goes on. A process says things by time: what is not later than its last word is a repetition.
     """
 
     def __init__(self) -> None:
         self._starts: dict[tuple[int, int], int] = {}
-        self._sources: dict[str, tuple[int, int]] = {}
+        self._sources: dict[str, tuple[int, int, int]] = {}
         self._round = 0
 
     def add(self, source: str, number: int, at_ns: int) -> int:
         """How many steps were dropped for it."""
-        turn, last = self._sources.pop(source, (self._round, number))
+        turn, last, last_ns = self._sources.get(source, (self._round, number, at_ns - 1))
+        if at_ns <= last_ns:
+            return 0
         if number < last:
             turn += 1
         self._round = max(self._round, turn)
-        self._sources[source] = turn, number
+        self._sources.pop(source, None)
+        self._sources[source] = turn, number, at_ns
         if len(self._sources) > MAX_SOURCES:
             del self._sources[next(iter(self._sources))]
         key = turn, number

@@ -26,6 +26,7 @@ from raydebug.hub.model.timeline.store import DEFAULT_CAP, TaskStore
 from raydebug.hub.model.views import Sight
 
 _STEPS_EVERY_NS: Final = 500_000_000
+_MOST_LOST: Final = 100_000
 _JSON_LANES: Final = 2048
 
 
@@ -52,6 +53,8 @@ class TaskTimeline:
         self._pauses: Final = Pauses(self._store, self._lanes)
         self._steps: Final = Steps()
         self._origin = Origin()
+        self._lost: set[tuple[bytes, int]] = set()
+        """Attempts of which workers said that they dropped something."""
         self._tree: Tree = EMPTY
         self._leaf_versions = np.zeros(1, np.int64)
         self._job_versions: dict[str, int] = {}
@@ -65,6 +68,8 @@ class TaskTimeline:
 
     def apply(self, batch: TaskBatch) -> None:
         self._store.apply(batch)
+        if len(self._lost) < _MOST_LOST:
+            self._lost.update(batch.dropped)
 
     def told(self, origin: Origin) -> None:
         self._origin = origin
@@ -208,7 +213,10 @@ class TaskTimeline:
         return found
 
     def _dropped(self) -> Dropped:
-        return Dropped(ray=self._origin.ray, agent=self._origin.agent, hub=self._store.dropped)
+        ray = self._origin.ray
+        if self._lost:
+            ray = max(ray or 0, len(self._lost))
+        return Dropped(ray=ray, agent=self._origin.agent, hub=self._store.dropped)
 
     def _counts(self, job_id: str) -> dict[str, Any]:
         columns = self._store.columns
@@ -234,6 +242,7 @@ class TaskTimeline:
     def marks(self, query: QueryTimeline, sight: Sight, now_ns: int) -> Marks:
         """Raises LookupError for a job or lane that isn't there or may not be seen, ValueError for what can't be."""
         self._require_job(query.job_id, sight)
+        self._place(self._take_changed())
         window = windows.Window(query.from_ns, query.to_ns, query.pixels)
         windows.check(window, len(query.lanes))
         asked = []
@@ -252,6 +261,7 @@ class TaskTimeline:
 
     def tasks(self, query: QueryTasks, sight: Sight, now_ns: int) -> Tasks:
         """Raises as :meth:`marks`."""
+        self._place(self._take_changed())
         if query.job_id is not None:
             self._require_job(query.job_id, sight)
         jobs = self._of_jobs(sight.jobs if query.job_id is None else frozenset({query.job_id}))
