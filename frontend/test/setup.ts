@@ -11,6 +11,7 @@ if (typeof window !== "undefined") {
       removeEventListener: () => undefined,
     }) as unknown as MediaQueryList;
   window.scrollTo = () => undefined;
+  HTMLCanvasElement.prototype.getContext = () => null;
   globalThis.ResizeObserver ??= class {
     observe() {}
     unobserve() {}

@@ -10,6 +10,7 @@ class FakeSocket {
   readyState = 0;
   binaryType = "";
   sent: ClientMessage[] = [];
+  raw: Uint8Array[] = [];
   onopen: () => void = () => undefined;
   onmessage: (event: { data: ArrayBuffer }) => void = () => undefined;
   onclose: () => void = () => undefined;
@@ -17,6 +18,7 @@ class FakeSocket {
     FakeSocket.all.push(this);
   }
   send(data: Uint8Array) {
+    this.raw.push(data);
     this.sent.push(decode(data) as ClientMessage);
   }
   close() {
@@ -134,4 +136,34 @@ it("asks for Ray's token where Ray refuses before the hub sees anything", async 
   last().lose();
   await vi.advanceTimersByTimeAsync(100);
   expect(useLink.getState().signIn).toBe("ray");
+});
+
+it("asks questions: each gets its own answer, whole nanoseconds go out as integers", async () => {
+  const { connection } = await start();
+  const early = connection.ask({ type: "query_tasks", job_id: "01" });
+  await expect(early).rejects.toThrow("stream lost");
+  last().open();
+  last().say(welcome);
+  const first = connection.ask({ type: "query_tasks", job_id: "01", after_ns: NOW_NS });
+  const second = connection.ask({ type: "query_tasks", job_id: "02" });
+  const sent = last().sent.filter((m) => m.type === "query_tasks");
+  expect(sent.map((m) => m.job_id)).toEqual(["01", "02"]);
+  // 0xcf: an integer of 64 bits; 0xcb would be a float, which the hub refuses.
+  const raw = last().raw.at(-2) as Uint8Array;
+  const at = String.fromCharCode(...raw).indexOf("after_ns") + "after_ns".length;
+  expect(raw[at]).toBe(0xcf);
+  const reply = { type: "reply", error: null, grants: null, made: null, marks: null, tasks: null } as const;
+  last().say({ ...reply, id: sent[1]?.id ?? 0, tasks: { total: 2 } as never });
+  last().say({ ...reply, id: sent[0]?.id ?? 0, error: { code: "unknown_job", message: "No such job.", hint: "" } });
+  expect((await second).tasks?.total).toBe(2);
+  await expect(first).rejects.toMatchObject({ body: { code: "unknown_job" } });
+});
+
+it("leaves no question without an end when the stream is lost", async () => {
+  const { connection } = await start();
+  last().open();
+  last().say(welcome);
+  const asked = connection.ask({ type: "query_tasks", job_id: "01" });
+  last().lose();
+  await expect(asked).rejects.toMatchObject({ body: null });
 });

@@ -6,7 +6,7 @@ import { ongoing } from "./hit";
 import { barOf, type Placed, type Scale, xOf } from "./layout";
 import { type Held, type LaneData, names, PAUSED, type SliceColumns, taskIdAt } from "./marks";
 import type { Tick } from "./ruler";
-import { drawPauses, drawSlices } from "./slices";
+import { drawPauses, drawSlices, isFolded, labelRuns } from "./slices";
 import type { TaskRef } from "./state";
 
 export interface Picture {
@@ -98,6 +98,7 @@ function drawBins(
   columns.addBins(data.bins, held, scale.from, scale.per / b.ratio, p.now, ignore, keep);
   const { top, height } = barOf({ ...placed, depth: 1 });
   b.raster(columns, y + top, height, blank);
+  if (isFolded(placed)) labelRuns(b, p, columns, placed, y);
 }
 
 /** What isn't held, and what is only supposed. */

@@ -40,6 +40,22 @@ export class Columns {
     this.states.fill(0);
   }
 
+  /** Stretches at least `least` pixels long in which one name takes most of the time; what waits counts for none. */
+  runs(least: number): { from: number; to: number; name: number }[] {
+    const list: { from: number; to: number; name: number }[] = [];
+    const ran = (x: number) => ((this.states[x] as number) & ~IS_PENDING) !== 0;
+    for (let from = 0; from < this.width; ) {
+      let to = from + 1;
+      const name = this.name[from] as number;
+      if (ran(from)) {
+        while (to < this.width && ran(to) && this.name[to] === name) to++;
+        if (to - from >= least) list.push({ from, to, name });
+      }
+      from = to;
+    }
+    return list;
+  }
+
   private touch(x: number, name: number, weight: number, busy: number, states: number): void {
     if (weight >= (this.weight[x] as number)) {
       this.weight[x] = weight;

@@ -20,18 +20,17 @@ const two = (n: number, digits = 2) => String(n).padStart(digits, "0");
 
 /** "14:32:08", with as many decimals as the step needs; a date where the step is days. */
 export function tickLabel(ns: number, step: number): string {
-  const ms = Math.floor(ns / MS + 1e-6);
-  const date = new Date(ms);
+  // In whole microseconds: a number of ns of this size is only exact to 256 of them.
+  const us = Math.round(ns / 1e3);
+  const date = new Date(Math.floor(us / 1e3));
   if (step >= 24 * H) return `${two(date.getDate())}.${two(date.getMonth() + 1)}.`;
   const minutes = `${two(date.getHours())}:${two(date.getMinutes())}`;
   if (step >= M) return minutes;
   const seconds = `${minutes}:${two(date.getSeconds())}`;
   if (step >= S) return seconds;
-  const rest = ns - Math.floor(ns / S) * S;
-  if (step >= MS) return `${seconds}.${two(Math.floor(rest / MS + 1e-6), 3)}`;
+  const after = us % 1e3;
   // Below a millisecond whole times would all look the same: how far after the millisecond.
-  const after = Math.round((rest - Math.floor(rest / MS + 1e-6) * MS) / 1e3);
-  return after <= 0 ? `${seconds}.${two(Math.floor(rest / MS + 1e-6), 3)}` : `+${after} µs`;
+  return step < MS && after > 0 ? `+${after} µs` : `${seconds}.${two(Math.floor(us / 1e3) % 1e3, 3)}`;
 }
 
 /** Ticks in [from, to]; each second one has a label when the step is halved for finer lines. */

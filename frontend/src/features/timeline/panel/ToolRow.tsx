@@ -156,7 +156,8 @@ function Source({ row }: { row: TimelineJob }) {
   const t = useWords().timelinePanel;
   const now = useClock((clock) => clock.now);
   const age = row.fresh_ns === null ? null : Math.max(0, now * 1e6 - row.fresh_ns);
-  const old = row.source === "push" || age === null ? null : age < 1e9 ? "< 1 s" : duration(Math.round(age / 1e9) * 1e9);
+  const old =
+    row.source === "push" || age === null ? null : age < 1e9 ? "< 1 s" : duration(Math.round(age / 1e9) * 1e9);
   // The hub tells it every 2 s only: not older than that is as fresh as it says.
   const late = age !== null && age > 6e9 + 2 * (row.period_ns ?? 0);
   const { ray, agent, hub } = row.dropped;
