@@ -135,14 +135,14 @@ def test_outside_ray_it_does_nothing_and_imports_nothing() -> None:
 
 def test_steps_of_a_process_that_becomes_known_later() -> None:
     known: dict[tuple[str, int], str] = {}
-    said: list[tuple[str, int, int]] = []
+    said: list[tuple[str, str, int, int]] = []
     pending = PendingSteps(lambda node, pid: known.get((node, pid)), lambda *one: said.append(one))
     pending.add("n", [StepMark(pid=1, number=4, at_ns=10), StepMark(pid=2, number=4, at_ns=11)])
     assert said == []
     known["n", 2] = "02"
     pending.settle()
-    assert said == [("02", 4, 11)]
+    assert said == [("02", "n/2", 4, 11)]
     known["n", 1] = "01"
     pending.settle()
     pending.settle()
-    assert said == [("02", 4, 11), ("01", 4, 10)]
+    assert said == [("02", "n/2", 4, 11), ("01", "n/1", 4, 10)]
