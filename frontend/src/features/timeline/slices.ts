@@ -141,7 +141,9 @@ class LaneOfSlices {
     const dim = p.match !== null && !p.match(name, this.label);
     if (dim && !failed) b.ctx.globalAlpha = 0.25;
     b.rect(a, top, width, height, striped ? b.hatch : fill);
-    if (open && x1 <= right && height >= SHAPE_FITS && width > 3) b.point(a + width, top, height, fill);
+    if (open && !striped) this.supposed(a, width, top, height, style.pale.css);
+    const tip = open && !striped && p.freshUntil < p.now ? style.pale.css : fill;
+    if (open && x1 <= right && height >= SHAPE_FITS && width > 3) b.point(a + width, top, height, tip);
     if (failed) this.markFailed(a, width, top, height, Math.round(x1));
     const inset = failed ? 14 : 5;
     const left = Math.max(0, a) + inset;
@@ -156,6 +158,14 @@ class LaneOfSlices {
         failed,
       );
     b.ctx.globalAlpha = 1;
+  }
+
+  /** What ran when there was last news of it is only supposed to run since: paler. */
+  private supposed(x: number, width: number, top: number, height: number, fill: string): void {
+    const { scale, freshUntil, now } = this.p;
+    if (freshUntil >= now) return;
+    const from = Math.max(x, Math.round(xOf(scale, freshUntil)));
+    if (from < x + width) this.b.rect(from, top, x + width - from, height, fill);
   }
 
   /** A cross in it; where there is no room, a stroke that reaches over the bar. */
