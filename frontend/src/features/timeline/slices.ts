@@ -42,7 +42,7 @@ export function drawSlices(
   if (failed) for (let i = 0; i < s.length; i++) if (s.state[i] === FAILED) lane.drawRan(i);
   if (placed.depth > 1 && isFolded(placed)) {
     const columns = b.fresh(scale);
-    columns.addSlices(data, s, scale.from, scale.per / b.ratio, p.now);
+    columns.addSlices(data, s, scale.from, scale.per / b.ratio, p.now, 255 / placed.depth);
     labelRuns(b, p, columns, placed, y);
   }
 }
