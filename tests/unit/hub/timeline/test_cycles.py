@@ -162,7 +162,10 @@ def test_fan_outs_of_several_threads_among_each_other(ranks: int, spread: int, s
         for rank in range(ranks)
     ]
     found = infer(Calls(*np.array(made, np.int64).T))
-    assert [span.start_ns for span in found] == [(2 + 6 * step) * PACE for step in range(steps)]
+    assert len(found) == steps
+    for step, span in enumerate(found):
+        # To the call: among so many at once, which of its submissions counts as the first may be off.
+        assert 0 <= span.start_ns - (2 + 6 * step) * PACE <= ranks * spread
 
 
 @pytest.mark.parametrize("kinds", [2, 3, 5, 8])
