@@ -34,7 +34,7 @@ class PendingSteps:
         for node_id, mark in self._waiting:
             key = (node_id, mark.pid)
             if key not in jobs:
-                jobs[key] = self._job_of(*key)
+                jobs[key] = self._job_of(*key) or self._job_of(node_id, mark.parent_pid)
             job = jobs[key]
             if job is None:
                 left.append((node_id, mark))

@@ -169,19 +169,27 @@ def _dense(codes: Int64s) -> tuple[Int64s, Int64s]:
 
 def _read(raw: _Raw, known: Int64s) -> tuple[list[int], _Cycle] | None:
     """The best cycle of a parent, by the plainest reading of its calls that explains them."""
-    best: tuple[tuple[bool, float], list[int], _Cycle] | None = None
-    for plainness, sequence in enumerate(_readings(raw)):
+    best: tuple[list[int], _Cycle] | None = None
+    for sequence in _readings(raw):
         cycle = _best_cycle(sequence, known)
         if cycle is None:
             continue
         starts = cycle.at(sequence)
-        explained = cycle.tasks / raw.at.size
-        rank = (_agrees(starts, known), explained - 0.02 * plainness)
-        if best is None or rank > best[0]:
-            best = (rank, starts, cycle)
-        if cycle.share > 0.995 and explained > 0.9:
+        if best is None or _reads_better(starts, cycle, *best, known):
+            best = starts, cycle
+        if best[1].share > 0.995 and best[1].tasks > 0.9 * raw.at.size:
             break
-    return best and best[1:]
+    return best
+
+
+def _reads_better(starts: list[int], cycle: _Cycle, others: list[int], other: _Cycle, known: Int64s) -> bool:
+    """Whether a less plain reading is worth it: the same steps, or more, with less between them; or far more tasks.
+    Not fewer steps: ranks that are called in turn would be taken for one group call."""
+    agrees, other_agrees = _agrees(starts, known), _agrees(others, known)
+    if agrees != other_agrees:
+        return agrees
+    clearer = cycle.share > other.share + 0.002 and len(starts) >= len(others)
+    return clearer or cycle.tasks > 1.1 * other.tasks
 
 
 def _readings(raw: _Raw) -> Iterator[_Sequence]:
