@@ -390,14 +390,17 @@ export const en = {
     taskId: "Task",
     worker: "Worker",
     attempt: "Attempt",
+    attemptNotHeld: (attempt: number): string => `Attempt ${attempt + 1} isn't held; this is another one.`,
     rayState: (state: string): string => `Ray: ${state}`,
     pausedAt: "Paused",
     placeUnknown: "place unknown",
     oneOf: (count: number): string => `this task or another of the ${n(count)} that run there`,
     error: "Error",
     messageHidden: "The message is for who has signed in: open the link of `raydebug url`, or ask for a viewer's link.",
-    sameCall: (count: number, faster: number, others: number): string =>
-      `Same call on ${n(count)} ranks: ${faster === 0 ? "the fastest" : `slower than ${n(faster)} of ${n(others)}`}`,
+    sameCall: (count: number, faster: number, others: number, open: number): string =>
+      `Same call on ${n(count)} ranks: ${faster === 0 ? "the fastest" : `slower than ${n(faster)} of ${n(others)}`}${
+        open === 0 ? "" : `; ${n(open)} more ${open === 1 ? "has" : "have"} not ended`
+      }`,
     dot: (rank: number | null, ran: string): string => `rank ${rank ?? "?"} · ${ran}`,
     median: (text: string): string => `median ${text}`,
     family: "Called by and calls",

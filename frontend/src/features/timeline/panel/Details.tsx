@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { hubNow, useClock } from "../../../api/clock";
 import { useTable } from "../../../api/hooks";
 import { useLink } from "../../../api/stores";
@@ -13,7 +13,7 @@ import { Button, CopyButton, Cut, cx } from "../../../ui/widgets";
 import { phaseOf, phaseToken } from "../phases";
 import { select, type TaskRef, useTimeline } from "../state";
 import { clockTime, duration } from "../times";
-import { markState, useTasks } from "./ask";
+import { hasEnded, markState, useTasks, useVersion } from "./ask";
 import { dots, sameCall } from "./calls";
 import { show } from "./jump";
 import { toneOf } from "./look";
@@ -35,18 +35,15 @@ export function Details() {
 
 function Selected({ jobId, selected }: { jobId: string; selected: TaskRef }) {
   const t = useWords().timelinePanel;
-  const jobs = useTable("timeline_jobs");
+  const version = useVersion(jobId);
   const [ended, setEnded] = useState(false);
-  // What has ended doesn't change any more; what has not is asked for again with each change of the job's tasks.
-  const { answer, error } = useTasks(
-    { job_id: jobId, task_id: selected.task_id },
-    ended ? null : (jobs.get(jobId)?.version ?? 0),
-  );
+  // What has finished doesn't change any more, what failed may be tried again.
+  const { answer, error } = useTasks({ job_id: jobId, task_id: selected.task_id }, ended ? null : version);
   const attempts = answer?.tasks ?? [];
   const task = attempts.find((one) => one.attempt === selected.attempt) ?? attempts.at(-1);
-  const over = task !== undefined && (task.state === "FINISHED" || task.state === "FAILED") && task.end_ns !== null;
+  const over = task !== undefined && task.state !== "FAILED" && hasEnded(task);
   if (over !== ended) setEnded(over);
-  if (task) return <Known task={task} attempts={attempts} />;
+  if (task) return <Known task={task} attempts={attempts} wanted={selected.attempt} />;
   return (
     <section className={s.details} aria-label={t.details} data-testid="task-details">
       <header className={s.head}>
@@ -82,7 +79,8 @@ function Close() {
   );
 }
 
-function Known({ task, attempts }: { task: Task; attempts: readonly Task[] }) {
+/** `wanted`: the attempt that is selected; where it isn't held, `task` is another one. */
+function Known({ task, attempts, wanted }: { task: Task; attempts: readonly Task[]; wanted: number }) {
   const words = useWords();
   const t = words.timelinePanel;
   const pauses = useTable("pauses");
@@ -96,6 +94,11 @@ function Known({ task, attempts }: { task: Task; attempts: readonly Task[] }) {
   const held = pause?.exact ? "paused" : null;
   const state = held ?? markState(task);
   const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = window.setTimeout(() => setCopied(false), 1500);
+    return () => window.clearTimeout(timer);
+  }, [copied]);
   return (
     <section className={s.details} aria-label={t.details} data-testid="task-details" data-tone={toneOf(state)}>
       <header className={s.head}>
@@ -109,6 +112,7 @@ function Known({ task, attempts }: { task: Task; attempts: readonly Task[] }) {
         <span className={s.state}>
           <Swatch tone={toneOf(state)} size={16} /> {words.timeline.states[state]}
         </span>
+        {wanted === task.attempt ? null : <span className={ui.dim}>{t.attemptNotHeld(wanted)}</span>}
         <span className={ui.grow} />
         <Button
           small
@@ -249,6 +253,8 @@ function SameCall({ task }: { task: Task }) {
   const actors = useTable("actors");
   const known = task.group_id !== null && task.parent_task_id !== null && task.submit_ns !== null;
   const around = task.submit_ns ?? 0;
+  const version = useVersion(task.job_id);
+  const [open, setOpen] = useState(false);
   const { answer } = useTasks(
     known && task.end_ns !== null
       ? {
@@ -260,9 +266,13 @@ function SameCall({ task }: { task: Task }) {
           limit: LOOKED_THROUGH,
         }
       : null,
-    null,
+    open ? version : null,
   );
-  const found = useMemo(() => (answer ? sameCall(task, answer.tasks) : null), [answer, task]);
+  const pending = answer?.tasks.some((one) => !hasEnded(one)) ?? false;
+  if (pending !== open) setOpen(pending);
+  // Where there are more than came, the nearest of a rank may be among those that are missing.
+  const whole = answer !== null && answer.total <= answer.tasks.length;
+  const found = useMemo(() => (whole && answer ? sameCall(task, answer.tasks) : null), [answer, whole, task]);
   if (!known || !found) return <div className={s.same} />;
   const placed = dots(found, 48);
   const all = found.peers.map((peer) => peer.ran);
@@ -271,7 +281,7 @@ function SameCall({ task }: { task: Task }) {
   const others = found.peers.length - 1;
   return (
     <div className={s.same}>
-      <h3>{t.sameCall(found.peers.length, found.faster, others)}</h3>
+      <h3>{t.sameCall(found.peers.length, found.faster, others, found.open)}</h3>
       <div className={s.dots}>
         {placed.map(({ peer, x, row }) => (
           <button
@@ -310,12 +320,14 @@ function Family({ task }: { task: Task }) {
     task.parent_task_id === null ? null : { job_id: task.job_id, task_id: task.parent_task_id },
     null,
   );
+  const version = useVersion(task.job_id);
+  const [open, setOpen] = useState(false);
+  const again = open ? version : task.children;
   const question = { job_id: task.job_id, parent_task_id: task.task_id };
-  const failed = useTasks(
-    task.children > 0 ? { ...question, states: ["failed"], limit: CHILDREN } : null,
-    task.children,
-  );
-  const children = useTasks(task.children > 0 ? { ...question, limit: CHILDREN } : null, task.children);
+  const failed = useTasks(task.children > 0 ? { ...question, states: ["failed"], limit: CHILDREN } : null, again);
+  const children = useTasks(task.children > 0 ? { ...question, limit: CHILDREN } : null, again);
+  const pending = children.answer?.tasks.some((one) => !hasEnded(one)) ?? false;
+  if (pending !== open) setOpen(pending);
   const list = useMemo(() => {
     const first = failed.answer?.tasks ?? [];
     const bad = new Set(first.map((one) => `${one.task_id}:${one.attempt}`));
@@ -331,7 +343,11 @@ function Family({ task }: { task: Task }) {
           <Relative task={own} arrow="↑" />
         ) : (
           <li className={ui.dim}>
-            {task.parent_task_id === null ? t.noParent : t.parentNotHeld(shortId(task.parent_task_id))}
+            {task.parent_task_id === null
+              ? t.noParent
+              : parent.error === null || parent.error === "lost"
+                ? t.asking
+                : t.parentNotHeld(shortId(task.parent_task_id))}
           </li>
         )}
         {list.map((one) => (

@@ -1,6 +1,7 @@
 // Questions about tasks, and where the answers stand.
 import { useEffect, useRef, useState } from "react";
 import { connection, NoAnswer } from "../../../api/connection";
+import { useTable } from "../../../api/hooks";
 import { useLink } from "../../../api/stores";
 import type { ErrorBody, MarkState, QueryTasks, Task, Tasks } from "../../../api/types.gen";
 
@@ -46,6 +47,28 @@ export function useTasks(question: Question | null, again: unknown): Asked {
   }, [key, again, live]);
   return held.key === key ? held : NOTHING;
 }
+
+const LEAST_PERIOD_MS = 500;
+
+/** Of the job's tasks: changes when they do, twice a second at most, for push may bring news 20 times. */
+export function useVersion(jobId: string): number {
+  const version = useTable("timeline_jobs").get(jobId)?.version ?? 0;
+  const [held, setHeld] = useState(version);
+  const last = useRef(Number.NEGATIVE_INFINITY);
+  useEffect(() => {
+    if (version === held) return;
+    const take = () => {
+      last.current = performance.now();
+      setHeld(version);
+    };
+    const timer = window.setTimeout(take, Math.max(0, last.current + LEAST_PERIOD_MS - performance.now()));
+    return () => window.clearTimeout(timer);
+  }, [version, held]);
+  return held;
+}
+
+export const hasEnded = (task: Task): boolean =>
+  (task.state === "FINISHED" || task.state === "FAILED") && task.end_ns !== null;
 
 /** As the marks have it. */
 export function markState(task: Task): MarkState {

@@ -13,7 +13,11 @@ export interface Comparison {
   median: number;
   /** How many of the others were faster. */
   faster: number;
+  /** Ranks on which this call hasn't ended. */
+  open: number;
 }
+
+const ENDED: ReadonlySet<string> = new Set(["FINISHED", "FAILED"]);
 
 const ranFor = (task: Task): number | null =>
   task.start_ns === null || task.end_ns === null ? null : Math.max(0, task.end_ns - task.start_ns);
@@ -49,6 +53,7 @@ export function sameCall(own: Task, candidates: readonly Task[]): Comparison | n
     own: peers[0] as Peer,
     median,
     faster: peers.filter((peer) => peer.ran < mine).length,
+    open: [...nearest.values()].filter((task) => task.end_ns === null && !ENDED.has(task.state)).length,
   };
 }
 
