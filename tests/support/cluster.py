@@ -141,12 +141,15 @@ class RayCluster:
         wait_for("`ray start` to be done", started, timeout=180, period=0.1)
 
     def _spawn(self, *args: str, num_cpus: int | None = None, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-        python_raydebug = str(Path(self.python).parent / "raydebug")
         log = (self.temp_dir / f"start-{len(self._procs)}.log").open("wb")
         proc = subprocess.Popen(
             [
                 *prefix,
-                *((python_raydebug, "start") if (self.push and "--head" in args) else (self.ray, "start")),
+                *(
+                    (self.python, "-m", "raydebug.cli", "start")
+                    if (self.push and "--head" in args)
+                    else (self.ray, "start")
+                ),
                 *args,
                 *(f"--num-cpus={num_cpus or self.num_cpus}", "--block", "--disable-usage-stats"),
             ],

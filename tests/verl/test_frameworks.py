@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from raydebug.api.paused import PausedSite
+from raydebug.api.timeline import Timeline
 from raydebug.api.topology import GroupView, JobView
 from tests.support import api
 from tests.support.cluster import RayCluster, wait_for
@@ -53,6 +54,21 @@ def test_verl_worker_group(cluster: RayCluster) -> None:
         assert (member.group, member.rank, member.worker_id) == ("actor+critic", 1, held.worker_id)
         assert site.function == "Actor.update_actor"
         assert len(job.groups) == 1
+
+        def all_steps() -> Timeline | None:
+            found = api.timeline(cluster.url, job.job_id)
+            return found if len(found.steps) == 40 else None
+
+        timeline = wait_for("its 40 steps", all_steps)
+        assert [step.number for step in timeline.steps] == list(range(1, 41))
+        assert timeline.job.steps == "inferred"
+        lanes = {(lane.kind, lane.role, lane.rank) for lane in timeline.lanes if lane.group_id == group.group_id}
+        assert {("rank", role, rank) for role in ("actor", "critic") for rank in (0, 1)} <= lanes
+        (pause,) = [pause for pause in timeline.pauses if pause.end_ns is None]
+        assert (pause.worker_id, pause.exact, pause.line) == (held.worker_id, True, site.line)
+        assert pause.lane_ids == [f"rank:{held.actor_id}/actor"]
+        # Its exact task, which Ray names nowhere.
+        assert member.candidate_task_ids == pause.candidates
     finally:
         driver.kill()
         driver.wait()

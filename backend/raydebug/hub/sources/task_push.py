@@ -149,9 +149,11 @@ class TaskPushSource:
             for data in events.data:
                 try:
                     batch, unreadable = await asyncio.to_thread(read_ray_events, data)
-                except ValueError as error:
+                except Exception as error:
+                    # Whatever it is, the events behind it go on, and a look at the GCS brings what this one held.
                     log.warning("task events of node %s can't be read: %s", node_id[:8], error)
                     self.unreadable += 1
+                    self._missed()
                     continue
                 self.unreadable += unreadable
                 for part in _portions(batch):
