@@ -1,5 +1,9 @@
-"""Two ranks that go through the same three calls in each step, for ever; one call has failed before that, one retried."""
+"""Two ranks that go through the same three calls in each step, for ever; one call has failed before that, one
+retried."""
 
+import contextlib
+import os
+import tempfile
 import time
 
 import ray
@@ -31,11 +35,9 @@ def flaky(path):
 
 ray.init()
 ranks = [Rank.remote() for _ in range(2)]
-try:
+with contextlib.suppress(ValueError):
     ray.get(ranks[1].break_down.remote())
-except ValueError:
-    pass
-ray.get(flaky.remote(f"/tmp/raydebug-e2e-{ray.get_runtime_context().get_worker_id()}"))
+ray.get(flaky.remote(os.path.join(tempfile.mkdtemp(), "once")))
 while True:
     for method in ("generate", "score", "update"):
         ray.get([getattr(rank, method).remote() for rank in ranks])

@@ -1,7 +1,7 @@
 """What watching costs a busy job: its task rate, and the CPU of Ray's node agent and GCS, in four ways to start Ray.
 
-Without raydebug; with it and pull; with it and push (`raydebug start`); and with Ray's own HTTP export of the same events
-to a server that throws them away.
+Without raydebug; with it and pull; with it and push (`raydebug start`); and with Ray's own HTTP export of the same
+events to a server that throws them away.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def cpu(cluster: RayCluster, word: str) -> float:
 
 def measure(cluster: RayCluster) -> tuple[float, float, float]:
     """Tasks a second; CPU seconds of the agent and of the GCS for TASKS of them."""
-    agent, gcs = cpu(cluster, "dashboard/agent.py"), cpu(cluster, "gcs_server")
+    agent, gcs = cpu(cluster, "DashboardAgent"), cpu(cluster, "gcs_server")
     done = subprocess.run(
         [sys.executable, str(JOB), str(TASKS)],
         env={**cluster.env, "RAY_ADDRESS": cluster.address},
@@ -77,7 +77,7 @@ def measure(cluster: RayCluster) -> tuple[float, float, float]:
     )
     took = float(next(line for line in done.stdout.splitlines() if line.startswith("TOOK")).split()[1])
     threading.Event().wait(3)  # the last reports
-    return TASKS / took, cpu(cluster, "dashboard/agent.py") - agent, cpu(cluster, "gcs_server") - gcs
+    return TASKS / took, cpu(cluster, "DashboardAgent") - agent, cpu(cluster, "gcs_server") - gcs
 
 
 def best(cluster: RayCluster, name: str) -> tuple[float, float, float]:

@@ -7,9 +7,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from raydebug.api.helper import StepMark
@@ -31,7 +33,7 @@ def link(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Link]:
     monkeypatch.setattr(link_module, "helper_path", lambda: str(tmp_path / "w.sock"))
     monkeypatch.setattr(link_module, "RETRY_S", 0.05)
     yield fresh
-    fresh._close()
+    fresh.close()
 
 
 def say_in_a_fork(number: int) -> int:
@@ -117,7 +119,91 @@ def test_one_that_nobody_reads_is_dropped_and_counted(link: Link, tmp_path: Path
     listener.close()
 
 
-@pytest.mark.parametrize("odd", [None, "3", 1 << 70, -(1 << 70), float("nan"), [], object()])
+async def test_a_restarted_helper_gets_the_next_step_at_once(link: Link, tmp_path: Path) -> None:
+    path = str(tmp_path / "w.sock")
+    async with small_agent(tmp_path / "h.sock") as url:
+        with helper_process(tmp_path / "h.sock", node_id=NODE, secret=SECRET, worker_socket=path) as child:
+            step(1)
+            child.kill()
+            child.wait()
+        (tmp_path / "h.sock").unlink()
+        with helper_process(tmp_path / "h.sock", node_id=NODE, secret=SECRET, worker_socket=path):
+            step(2)
+            hub = Hub()
+            await hub.helpers.sync([HelperAddress(NODE, url)])
+            await until(lambda: [mark.number for mark in hub.marks] == [2])
+            await hub.helpers.close()
+    assert link.dropped == 0
+
+
+def test_a_fork_never_speaks_as_its_parent(link: Link, tmp_path: Path) -> None:
+    path = tmp_path / "w.sock"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(path))
+    listener.listen(8)
+    step(1)
+    mine, _ = listener.accept()
+    path.unlink()  # the child can't get a connection of its own
+    say_in_a_fork(2)
+    mine.setblocking(False)
+    assert len(mine.recv(100)) == steps_module.STEP.size
+    with pytest.raises(BlockingIOError):
+        mine.recv(100)
+    step(3)
+    assert steps_module.STEP.unpack(mine.recv(100))[1] == 3
+    mine.close()
+    listener.close()
+
+
+def test_a_socket_of_another_user_gets_nothing(link: Link, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(tmp_path / "w.sock"))
+    listener.listen(8)
+    real = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+    step(1)
+    assert link.dropped == 1
+    peer, _ = listener.accept()
+    assert peer.recv(100) == b""
+    peer.close()
+    listener.close()
+
+
+def test_steps_from_many_threads_arrive_whole(link: Link, tmp_path: Path) -> None:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(tmp_path / "w.sock"))
+    listener.listen(64)
+    step(0)
+    peer, _ = listener.accept()
+
+    def say(base: int) -> None:
+        for number in range(base, base + 20):
+            step(number)
+
+    said = [threading.Thread(target=say, args=(base,)) for base in range(0, 100, 20)]
+    for thread in said:
+        thread.start()
+    for thread in said:
+        thread.join()
+    got = sorted(steps_module.STEP.unpack(peer.recv(100))[1] for _ in range(101 - link.dropped))
+    assert link.dropped or got == sorted([0, *range(100)])
+    peer.close()
+    listener.close()
+
+
+def test_whole_numbers_of_other_kinds_count(link: Link, tmp_path: Path) -> None:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(tmp_path / "w.sock"))
+    listener.listen(8)
+    for number in (np.int64(7), np.int32(8), 9.0, np.float32(10), True):
+        step(number)  # type: ignore[arg-type]
+    peer, _ = listener.accept()
+    assert [steps_module.STEP.unpack(peer.recv(100))[1] for _ in range(5)] == [7, 8, 9, 10, 1]
+    peer.close()
+    listener.close()
+
+
+@pytest.mark.parametrize("odd", [None, "3", 1 << 70, -(1 << 70), float("nan"), 3.5, float("inf"), [], object()])
 def test_what_is_no_number_is_dropped(link: Link, odd: object, capsys: pytest.CaptureFixture[str]) -> None:
     step(odd)  # type: ignore[arg-type]
     assert link.dropped == 1
@@ -135,14 +221,14 @@ def test_outside_ray_it_does_nothing_and_imports_nothing() -> None:
 
 def test_steps_of_a_process_that_becomes_known_later() -> None:
     known: dict[tuple[str, int], str] = {}
-    said: list[tuple[str, int, int]] = []
+    said: list[tuple[str, str, int, int]] = []
     pending = PendingSteps(lambda node, pid: known.get((node, pid)), lambda *one: said.append(one))
     pending.add("n", [StepMark(pid=1, number=4, at_ns=10), StepMark(pid=2, number=4, at_ns=11)])
     assert said == []
     known["n", 2] = "02"
     pending.settle()
-    assert said == [("02", 4, 11)]
+    assert said == [("02", "n/2", 4, 11)]
     known["n", 1] = "01"
     pending.settle()
     pending.settle()
-    assert said == [("02", 4, 11), ("01", 4, 10)]
+    assert said == [("02", "n/2", 4, 11), ("01", "n/1", 4, 10)]

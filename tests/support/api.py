@@ -36,8 +36,8 @@ def paused(base: str) -> list[PausedSite]:
     return get(f"{base}/debug/api/v1/paused", Paused).sites
 
 
-def tasks(base: str, job: str, limit: int = 200_000, headers: dict[str, str] | None = None) -> Tasks:
-    return get(f"{base}/debug/api/v1/tasks?job={job}&limit={limit}", Tasks, headers)
+def tasks(base: str, job: str | None = None, limit: int = 200_000, headers: dict[str, str] | None = None) -> Tasks:
+    return get(f"{base}/debug/api/v1/tasks?limit={limit}{f'&job={job}' if job else ''}", Tasks, headers)
 
 
 def timeline(base: str, job: str, from_ns: int | None = None, to_ns: int | None = None, width: int = 1000) -> Timeline:

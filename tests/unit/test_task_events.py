@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ray.core.generated import common_pb2, gcs_pb2, gcs_service_pb2
 
 from raydebug.api.task_facts import TaskBatch, TaskChange, TaskDefinition, TaskRun
-from raydebug.ray_compat.tasks import MAX_MESSAGE, TaskReader, read_ray_events, split
+from raydebug.ray_compat.tasks import MAX_MESSAGE, TaskReader, prints, read_ray_events, split
 
 JOB = b"\x01\x00\x00\x00"
 ACTOR = b"\x05" * 12 + JOB
@@ -83,6 +83,44 @@ def test_what_is_as_before_is_not_decoded_again() -> None:
     assert [one.task_id for one in read(reader, reply(stored(), other)).definitions] == [other.task_id]
     reader.forget()
     assert len(read(reader, reply(stored(), other)).definitions) == 2
+
+
+def test_the_order_of_maps_is_no_news() -> None:
+    reader = TaskReader()
+    event = stored()
+    first = reply(event)
+    states = event.state_updates.SerializeToString()
+    # As the GCS does it: the same entries, one after another in another order.
+    entries = []
+    for state, at in ((12, 300), (1, 100), (8, 200)):
+        only = gcs_pb2.TaskStateUpdate()
+        only.state_ts_ns[state] = at
+        entries.append(only.SerializeToString())
+    plain = gcs_pb2.TaskStateUpdate()
+    plain.ParseFromString(states)
+    plain.state_ts_ns.clear()
+    other = event.SerializeToString().replace(states, plain.SerializeToString() + b"".join(entries))
+    shuffled = gcs_service_pb2.GetTaskEventsReply()
+    body = bytes([0x12]) + _varint_of(len(other)) + other
+    assert gcs_pb2.TaskEvents.FromString(other) == event
+    assert len(read(reader, first).definitions) == 1
+    assert read(reader, shuffled.SerializeToString() + body) == ([], [], [], [])
+
+
+def _varint_of(number: int) -> bytes:
+    found = b""
+    while number > 0x7F:
+        found += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return found + bytes([number])
+
+
+def test_stretches_of_any_length_have_prints() -> None:
+    data = b"abcabc" + b"cab"
+    one, other, third, nothing = prints(data, [(0, 3), (3, 6), (6, 9), (9, 9)])
+    assert one == other == third
+    assert nothing == 0
+    assert prints(b"abd", [(0, 3)]) != [one]
 
 
 def test_the_counts() -> None:

@@ -110,6 +110,7 @@ class WorkerStat(msgspec.Struct, frozen=True, kw_only=True):
     queued: int
     calls_out: int
     at_ns: int
+    node_id: str = ""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

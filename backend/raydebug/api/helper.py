@@ -162,11 +162,15 @@ class Events(msgspec.Struct, frozen=True, kw_only=True, tag="events"):
 
 
 class StepMark(msgspec.Struct, frozen=True, array_like=True):
-    """A process said that training step ``number`` begins at ``at_ns``. Known by its socket's credentials."""
+    """A process said that training step ``number`` begins at ``at_ns``. Known by its socket's credentials.
+
+    ``parent_pid``: who started it; the worker, where it is a process that user code forked.
+    """
 
     pid: int
     number: int
     at_ns: int
+    parent_pid: int = 0
 
 
 class Steps(msgspec.Struct, frozen=True, kw_only=True, tag="steps"):

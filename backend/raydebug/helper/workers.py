@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import socket
 import struct
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -36,7 +38,7 @@ class Workers:
         self._said: Final = said
         self._next = 1
         self._listener: socket.socket | None = None
-        self._peers: dict[socket.socket, int] = {}
+        self._peers: dict[socket.socket, tuple[int, int]] = {}
         self._dropped: dict[int, int] = {}
 
     @property
@@ -61,7 +63,8 @@ class Workers:
 
     def after(self, number: int) -> list[tuple[int, StepMark]]:
         """What was said after that number."""
-        return [one for one in self.marks if one[0] > number]
+        new = min(len(self.marks), max(0, self._next - 1 - number))
+        return list(itertools.islice(self.marks, len(self.marks) - new, None))
 
     def _accept(self) -> None:
         assert self._listener is not None
@@ -72,11 +75,11 @@ class Workers:
                 peer.close()
                 return
             peer.setblocking(False)
-            self._peers[peer] = pid
+            self._peers[peer] = pid, _parent_of(pid)
             asyncio.get_running_loop().add_reader(peer, self._read, peer)
 
     def _read(self, peer: socket.socket) -> None:
-        pid = self._peers[peer]
+        pid, parent = self._peers[peer]
         news = False
         try:
             # Some at a time: one that talks without end doesn't keep the others waiting.
@@ -85,7 +88,7 @@ class Workers:
                 if not frame:
                     self._let_go(peer)
                     break
-                if not self._take(pid, frame):
+                if not self._take(pid, parent, frame):
                     self.malformed += 1
                     log.warning("process %d says what this helper can't read: let go", pid)
                     self._let_go(peer)
@@ -98,7 +101,7 @@ class Workers:
         if news:
             self._said()
 
-    def _take(self, pid: int, frame: bytes) -> bool:
+    def _take(self, pid: int, parent: int, frame: bytes) -> bool:
         if len(frame) != STEP.size:
             return False
         kind, number, at_ns, dropped = STEP.unpack(frame)
@@ -107,7 +110,9 @@ class Workers:
         self._dropped[pid] = dropped
         if len(self._dropped) > MAX_WORKERS:
             self._dropped.pop(next(iter(self._dropped)))
-        self.marks.append((self._next, StepMark(pid=pid, number=number, at_ns=at_ns)))
+        # One clock for both: nothing begins later than now.
+        mark = StepMark(pid=pid, number=number, at_ns=min(at_ns, time.time_ns()), parent_pid=parent)
+        self.marks.append((self._next, mark))
         self._next += 1
         return True
 
@@ -115,3 +120,12 @@ class Workers:
         asyncio.get_running_loop().remove_reader(peer)
         self._peers.pop(peer, None)
         peer.close()
+
+
+def _parent_of(pid: int) -> int:
+    """0 where it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0

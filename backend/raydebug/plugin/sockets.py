@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import socket
 import stat
@@ -10,8 +9,7 @@ import struct
 import tempfile
 from typing import Protocol
 
-LIMIT = 100
-"""``sun_path`` holds 107 bytes; a little is left for those who append to it."""
+from raydebug.api.places import socket_file
 
 
 class HasOptions(Protocol):
@@ -32,15 +30,13 @@ def is_own(connection: HasOptions) -> bool:
 
 
 def socket_path(session_dir: str, name: str) -> str:
-    """``<session_dir>/sockets/<name>``; where that is too long, the same name in a private directory below ``/tmp``
-    that follows from the session directory and the user.
-    """
-    path = os.path.join(session_dir, "sockets", name)
-    if len(os.fsencode(path)) <= LIMIT:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+    """As ``places.socket_file`` says, in a directory that is there, and private where it lies in ``/tmp``."""
+    path = socket_file(session_dir, name, os.geteuid())
+    directory, name = os.path.split(path)
+    if directory == os.path.join(session_dir, "sockets"):
+        os.makedirs(directory, exist_ok=True)
         return path
-    digest = hashlib.sha256(os.fsencode(os.path.realpath(session_dir))).hexdigest()[:12]
-    return os.path.join(_private(f"/tmp/raydebug-{os.geteuid()}-{digest}"), name)
+    return os.path.join(_private(directory), name)
 
 
 def _private(path: str) -> str:

@@ -93,6 +93,7 @@ class Gcs:
                 queued=worker.task_queue_length,
                 calls_out=worker.num_pending_tasks,
                 at_ns=now,
+                node_id=node.node_id,
             )
             for worker in answer.core_workers_stats
         ]

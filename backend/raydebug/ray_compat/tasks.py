@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 MAX_MESSAGE: Final = 4096
 _ENTRIES: Final = 2000
 """Entries of a batch, about."""
+_PRINTED: Final = 2000
 _RUN: Final = "task::"
 _LENGTH_DELIMITED: Final = 2
 _TASK_EVENTS: Final = 2  # GetTaskEventsReply.events_by_task
@@ -32,9 +33,9 @@ _COUNTS: Final = {3: "profile_dropped", 4: "dropped", 5: "stored", 6: "filtered"
 
 
 class Reply(NamedTuple):
-    """A GetTaskEventsReply that is still to be decoded. ``unreadable``: messages that no protocol of ours fits."""
+    """A GetTaskEventsReply that is still to be decoded. ``events``: where each task's message begins and ends."""
 
-    events: list[memoryview]
+    events: list[tuple[int, int]]
     dropped: int
     profile_dropped: int
     stored: int
@@ -42,7 +43,7 @@ class Reply(NamedTuple):
 
 
 class TaskReader:
-    """Decodes what the GCS stores; what it decoded in the poll before isn't decoded again."""
+    """Decodes what the GCS stores; what is as it was in the poll before isn't decoded again."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -52,27 +53,27 @@ class TaskReader:
         """The counts of a reply, and its news in batches, decoded while they are taken. Raises ValueError for what is
         no reply."""
         reply = split(data)
-        return reply, self._batches(reply.events)
+        return reply, self._batches(data, reply.events)
 
-    def _batches(self, events: list[memoryview]) -> Iterator[TaskBatch]:
+    def _batches(self, data: bytes, events: list[tuple[int, int]]) -> Iterator[TaskBatch]:
         message_class = _protocol().task_events
         seen: set[int] = set()
         batch = TaskBatch([], [], [], [])
-        for event in events:
-            raw = bytes(event)
-            mark = hash(raw)
-            seen.add(mark)
-            if mark in self._seen:
-                continue
-            try:
-                _stored_task(message_class.FromString(raw), batch)
-            except Exception:
-                # Whatever a Ray that we don't know sends: the others go on.
-                self.unreadable += 1
-                log.debug("raydebug: a stored task event can't be read", exc_info=True)
-            if len(batch.changes) >= _ENTRIES:
-                yield batch
-                batch = TaskBatch([], [], [], [])
+        for at in range(0, len(events), _PRINTED):
+            part = events[at : at + _PRINTED]
+            for (begin, end), mark in zip(part, prints(data, part), strict=True):
+                seen.add(mark)
+                if mark in self._seen:
+                    continue
+                try:
+                    _stored_task(message_class.FromString(data[begin:end]), batch)
+                except Exception:
+                    # Whatever a Ray that we don't know sends: the others go on.
+                    self.unreadable += 1
+                    log.debug("raydebug: a stored task event can't be read", exc_info=True)
+                if len(batch.changes) >= _ENTRIES:
+                    yield batch
+                    batch = TaskBatch([], [], [], [])
         self._seen = seen
         if batch.definitions or batch.changes or batch.runs:
             yield batch
@@ -82,10 +83,34 @@ class TaskReader:
         self._seen = set()
 
 
+def prints(data: bytes, spans: list[tuple[int, int]]) -> list[int]:
+    """A fingerprint of each stretch that doesn't depend on the order of its bytes: the sum of a random 64-bit number
+    per byte. Ray writes the maps of a message in another order each time, so that an unchanged task's bytes change
+    places; a changed one has other bytes (a state's number and time come with each change)."""
+    import numpy as np
+
+    first, last = spans[0][0], spans[-1][1]
+    # One more at the end: reduceat takes no edge there. It gives an element, not nothing, for a stretch without length.
+    weights = np.zeros(last - first + 1, np.uint64)
+    weights[:-1] = _weights()[np.frombuffer(data, np.uint8, last - first, first)]
+    edges = np.array(spans, np.int64).ravel() - first
+    sums = np.add.reduceat(weights, edges)[::2]
+    lengths = edges[1::2] - edges[::2]
+    found: list[int] = np.where(lengths > 0, sums ^ lengths.astype(np.uint64), 0).tolist()
+    return found
+
+
+@functools.cache
+def _weights() -> Any:
+    import numpy as np
+
+    return np.random.default_rng().integers(0, 1 << 64, 256, np.uint64)
+
+
 def split(data: bytes) -> Reply:
     """Cut a serialized GetTaskEventsReply into its tasks without decoding them. Raises ValueError."""
     view = memoryview(data)
-    events: list[memoryview] = []
+    events: list[tuple[int, int]] = []
     counts = dict.fromkeys(_COUNTS.values(), 0)
     at, size = 0, len(view)
     while at < size:
@@ -96,7 +121,7 @@ def split(data: bytes) -> Reply:
             if length > size - at:
                 raise ValueError("a task event is cut off")
             if field == _TASK_EVENTS:
-                events.append(view[at : at + length])
+                events.append((at, at + length))
             at += length
         elif kind == 0:
             value, at = _varint(view, at)

@@ -16,39 +16,46 @@ RETRY_S = 5.0
 
 
 class Link:
-    """One per process; a fork gets a connection of its own, since the helper knows a process by its credentials."""
+    """One per process; a fork gets a connection of its own, since the helper knows a process by its credentials.
+
+    ``off_until``: before that (``time.monotonic``) there is no use in trying.
+    """
 
     def __init__(self) -> None:
+        self.dropped = 0
+        self.off_until = 0.0
         self._socket: socket.socket | None = None
         self._pid = 0
-        self._retry_at = 0.0
-        self.dropped = 0
 
     def send(self, message: bytes) -> bool:
         """Send if that is possible at once; False, and counted, if not."""
-        connection = self._socket
-        if connection is None or self._pid != os.getpid():
-            if time.monotonic() < self._retry_at and self._pid == os.getpid():
-                self.dropped += 1
-                return False
-            connection = self._connect()
-            if connection is None:
-                self.dropped += 1
-                return False
+        if self._pid != os.getpid():
+            self._socket, self._pid = None, os.getpid()
+        # The second try is for a helper that was started again.
+        if self._socket is not None and (sent := self._try(self._socket, message)) is not None:
+            return sent
+        connection = self._socket = self._connect()
+        if connection is not None and (sent := self._try(connection, message)) is not None:
+            return sent
+        self.dropped += 1
+        self.off_until = time.monotonic() + RETRY_S
+        return False
+
+    def _try(self, connection: socket.socket, message: bytes) -> bool | None:
+        """None where the connection is over."""
         try:
-            connection.send(message)
+            # User code may have set SIGPIPE to end the process.
+            connection.send(message, socket.MSG_NOSIGNAL)
         except BlockingIOError:
             self.dropped += 1
             return False
         except OSError:
-            self._close()
-            self.dropped += 1
-            return False
+            connection.close()
+            self._socket = None
+            return None
         return True
 
     def _connect(self) -> socket.socket | None:
-        self._pid = os.getpid()
-        self._retry_at = time.monotonic() + RETRY_S
         path = helper_path()
         if path is None:
             return None
@@ -63,14 +70,12 @@ class Link:
         except OSError:
             connection.close()
             return None
-        self._socket = connection
         return connection
 
-    def _close(self) -> None:
+    def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-        self._retry_at = time.monotonic() + RETRY_S
 
 
 def helper_path() -> str | None:
@@ -81,13 +86,14 @@ def helper_path() -> str | None:
         return None
     try:
         from raydebug.api.names import WORKER_SOCKET
+        from raydebug.api.places import socket_file
         from raydebug.ray_compat import own_node
 
         node = own_node()
         if node is None:
             return None
         session_dir, node_id = node
-        return os.path.join(session_dir, "sockets", WORKER_SOCKET.format(node8=node_id[:8]))
+        return socket_file(session_dir, WORKER_SOCKET.format(node8=node_id[:8]), os.geteuid())
     except Exception:
         # Whatever a Ray that we don't know raises, it must not reach the training.
         return None

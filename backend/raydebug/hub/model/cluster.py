@@ -42,6 +42,7 @@ class Cluster:
     def __init__(self, store: Store) -> None:
         self.store: Final = store
         self._facts = ClusterFacts(nodes=[], jobs=[], actors=[])
+        self._actors_by_pid: dict[tuple[str, int], list[ActorFact]] = {}
         self._methods: dict[Function, Sequence[str]] = {}
         self._stats: dict[str, WorkerStat] = {}
         self._titles: dict[tuple[str, int], Title] = {}
@@ -58,6 +59,10 @@ class Cluster:
 
     def set_facts(self, facts: ClusterFacts) -> None:
         self._facts = facts
+        self._actors_by_pid = defaultdict(list)
+        for actor in facts.actors:
+            if actor.pid and actor.node_id:
+                self._actors_by_pid[actor.node_id, actor.pid].append(actor)
         self._lineage.learn(facts.actors, facts.jobs)
 
     def set_methods(self, function: Function, methods: Sequence[str]) -> None:
@@ -92,14 +97,18 @@ class Cluster:
         self._paused = dict(paused)
 
     def job_of_process(self, node_id: str, pid: int) -> str | None:
-        """The job that a process works for: of an actor, a driver, or a worker that runs its tasks."""
-        for actor in self._facts.actors:
-            if actor.pid == pid and actor.node_id == node_id:
-                return actor.job_id
-        for job in self._facts.jobs:
-            if job.driver_pid == pid and node_of_ip(job.driver_ip, self._facts.nodes) in (node_id, None):
-                return job.job_id
-        return next((stat.job_id for stat in self._stats.values() if stat.pid == pid and stat.job_id), None)
+        """The job that a process works for: of an actor, a driver, or a worker that runs its tasks.
+
+        Numbers of processes come again: what lives goes before what has ended.
+        """
+        found = [(actor.state != "DEAD", actor.job_id) for actor in self._actors_by_pid.get((node_id, pid), ())]
+        ips = {node.ip for node in self._facts.nodes if node.node_id == node_id}
+        drivers = (job for job in self._facts.jobs if job.driver_pid == pid and job.driver_ip in ips)
+        found += [(not job.ended, job.job_id) for job in drivers]
+        for stat in self._stats.values():
+            if stat.job_id and (stat.node_id, stat.pid) == (node_id, pid):
+                found.append((True, stat.job_id))
+        return max(found, key=lambda one: one[0])[1] if found else None
 
     def pids_by_node(self) -> dict[str, list[int]]:
         """The processes whose titles are of use, by node: actors that live, and paused workers."""

@@ -12,9 +12,10 @@ HELD: Final = 100_000
 
 
 class PendingSteps:
-    """``job_of(node_id, pid)``: None while it isn't known. ``declare(job_id, number, at_ns)`` gets what is."""
+    """``job_of(node_id, pid)``: None while it isn't known. ``declare(job_id, source, number, at_ns)`` gets what is;
+    ``source`` is the process."""
 
-    def __init__(self, job_of: Callable[[str, int], str | None], declare: Callable[[str, int, int], None]) -> None:
+    def __init__(self, job_of: Callable[[str, int], str | None], declare: Callable[[str, str, int, int], None]) -> None:
         self._job_of: Final = job_of
         self._declare: Final = declare
         self._waiting: deque[tuple[str, StepMark]] = deque(maxlen=HELD)
@@ -33,10 +34,10 @@ class PendingSteps:
         for node_id, mark in self._waiting:
             key = (node_id, mark.pid)
             if key not in jobs:
-                jobs[key] = self._job_of(*key)
+                jobs[key] = self._job_of(*key) or self._job_of(node_id, mark.parent_pid)
             job = jobs[key]
             if job is None:
                 left.append((node_id, mark))
             else:
-                self._declare(job, mark.number, mark.at_ns)
+                self._declare(job, f"{node_id}/{mark.pid}", mark.number, mark.at_ns)
         self._waiting = left

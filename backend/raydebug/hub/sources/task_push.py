@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from raydebug.api.facts import NodeFact
@@ -38,7 +38,26 @@ class _Node:
     epoch: str = ""
     next: int = 1
     dropped_agent: int = 0
-    dropped_helper: dict[str, int] = field(default_factory=dict)
+    dropped_helper: int = 0
+    dropped_before: int = 0
+    """By helpers that lived before this one."""
+
+    @property
+    def dropped(self) -> int:
+        return self.dropped_agent + self.dropped_helper + self.dropped_before
+
+    def lost(self, events: Events) -> bool:
+        """Take the counts; whether something is missing before or beside what came."""
+        before = self.dropped
+        # The first of a node after a start of ours counts, too: what came before isn't here.
+        gap = events.epoch != self.epoch or (bool(events.data) and events.first != self.next)
+        if events.epoch != self.epoch:
+            self.epoch, self.next = events.epoch, 1
+            self.dropped_before += self.dropped_helper
+            self.dropped_helper = 0
+        self.dropped_agent = max(self.dropped_agent, events.dropped_agent)
+        self.dropped_helper = events.dropped_helper
+        return gap or self.dropped > before
 
 
 class TaskPushSource:
@@ -67,6 +86,7 @@ class TaskPushSource:
         # Bounded by the helpers' windows: what isn't acknowledged isn't followed by more.
         self._queue: Final[asyncio.Queue[tuple[str, Events]]] = asyncio.Queue()
         self._config: dict[str, Any] | None = None
+        self._dropped_by_lost = 0
         self.unreadable = 0
 
     def came(self, node_id: str, events: Events) -> None:
@@ -93,8 +113,14 @@ class TaskPushSource:
                 return
         note = self._why_not(self._config)
         report.well(LOOK_S)
-        counts = [node.dropped_agent + sum(node.dropped_helper.values()) for node in self._nodes.values()]
-        self._told(Pushed(note is None, note, sum(counts) if counts else None))
+        self._forget_lost_nodes()
+        counts = [node.dropped for node in self._nodes.values()]
+        self._told(Pushed(note is None, note, self._dropped_by_lost + sum(counts) if counts else None))
+
+    def _forget_lost_nodes(self) -> None:
+        alive = {node.node_id for node in self._alive() if node.alive}
+        for node_id in [node_id for node_id in self._nodes if alive and node_id not in alive]:
+            self._dropped_by_lost += self._nodes.pop(node_id).dropped
 
     def _why_not(self, config: dict[str, Any]) -> str | None:
         if push_config() is None:
@@ -115,15 +141,11 @@ class TaskPushSource:
             node_id, events = await self._queue.get()
             node = self._nodes.setdefault(node_id, _Node())
             node.problem = events.problem
-            node.dropped_agent = max(node.dropped_agent, events.dropped_agent)
-            lost = events.dropped_helper - node.dropped_helper.get(events.epoch, 0)
-            node.dropped_helper[events.epoch] = events.dropped_helper
+            if node.lost(events):
+                self._missed()
             if not events.data:
                 continue
-            if events.epoch != node.epoch or events.first != node.next or lost > 0:
-                # The first of a node after a start of ours counts, too: what came before isn't here.
-                self._missed()
-            node.epoch, node.next = events.epoch, events.first + len(events.data)
+            node.next = events.first + len(events.data)
             for data in events.data:
                 try:
                     batch, unreadable = await asyncio.to_thread(read_ray_events, data)

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "react";
+import { useClock } from "../../api/clock";
 import { useTable } from "../../api/hooks";
 import type { TimelineJob } from "../../api/types.gen";
 import { useWords } from "../../i18n";
@@ -22,7 +23,10 @@ export function Minimap({ job }: { job: TimelineJob }) {
     return () => made.stop();
   }, []);
   useEffect(() => map?.update({ job, roots: tree.roots, pauses }), [map, job, tree, pauses]);
-  const long = job.first_ns === null || job.last_ns === null ? null : job.last_ns - job.first_ns;
+  // What still runs, or waits, reaches to now.
+  const now = useClock((clock) => clock.now) * 1e6;
+  const last = job.running + job.pending > 0 ? now : job.last_ns;
+  const long = job.first_ns === null || last === null ? null : last - job.first_ns;
   return (
     <div className={s.minimap}>
       <div className={s.mapLabel}>

@@ -1,4 +1,5 @@
 // Every task on its lane. What it shows lies in state.ts, what the hub says in api/; the canvas is drawn by stage.ts.
+import { useEffect } from "react";
 import { useLoaded, useTable, useTopic } from "../../api/hooks";
 import { pickJob } from "../../api/jobs";
 import { linkState, useLink } from "../../api/stores";
@@ -12,6 +13,7 @@ import { Minimap } from "./Minimap";
 import { NothingHere } from "./NothingHere";
 import { Details, ToolRow } from "./panel";
 import { Said } from "./Said";
+import { suitYoungJob } from "./state";
 import { Tooltip } from "./Tooltip";
 import s from "./timeline.module.css";
 import { usePlace, useUrl } from "./useUrl";
@@ -52,6 +54,8 @@ export function Timeline() {
 
 function JobTimeline({ row }: { row: TimelineJob }) {
   const { timeline: t } = useWords();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once a job: it must not go on changing under one's eyes
+  useEffect(() => suitYoungJob(row.first_ns), [row.job_id]);
   return (
     <section className={s.view} aria-label={t.title} data-testid="timeline">
       <ToolRow />

@@ -46,16 +46,19 @@ export class Brush {
     const short = text.length > most ? text.replace(VERB, "") : text;
     // Two letters and an ellipsis say nothing.
     if (most < Math.min(6, short.length)) return;
-    const shown = short.length > most ? `${short.slice(0, most - 1)}…` : short;
-    const picture = this.picture(shown, ink, bold);
-    const { ratio } = this;
-    this.ctx.drawImage(
-      picture.canvas,
-      Math.round(x * ratio) / ratio,
-      Math.round((y - 7) * ratio) / ratio,
-      picture.width,
-      14,
-    );
+    const cut = short.length > most;
+    const end = this.letters(short, x, y, ink, bold, cut ? (most - 1) * this.charWidth : undefined);
+    if (cut) this.letters("…", end, y, ink, bold);
+  }
+
+  /** Gives its right edge. A cut text is a part of the whole one's picture: while one zooms, no new ones are made. */
+  private letters(text: string, x: number, y: number, ink: string, bold: boolean, most?: number): number {
+    const { canvas, width } = this.picture(text, ink, bold);
+    const { ratio, ctx } = this;
+    const wide = Math.min(canvas.width, Math.round((most ?? width) * ratio));
+    const [left, top] = [Math.round(x * ratio) / ratio, Math.round((y - 7) * ratio) / ratio];
+    ctx.drawImage(canvas, 0, 0, wide, canvas.height, left, top, wide / ratio, canvas.height / ratio);
+    return left + wide / ratio;
   }
 
   private picture(text: string, ink: string, bold: boolean): Picture {

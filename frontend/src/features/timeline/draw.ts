@@ -3,10 +3,10 @@
 import type { Pause, Step } from "../../api/types.gen";
 import type { Brush } from "./brush";
 import { ongoing } from "./hit";
-import { barOf, type Placed, type Scale, xOf } from "./layout";
+import { barOf, type Placed, type Scale, seenSteps, xOf } from "./layout";
 import { type Held, type LaneData, names, PAUSED, type SliceColumns, taskIdAt } from "./marks";
 import type { Tick } from "./ruler";
-import { drawPauses, drawSlices } from "./slices";
+import { drawPauses, drawSlices, isFolded, labelRuns } from "./slices";
 import type { TaskRef } from "./state";
 
 export interface Picture {
@@ -98,9 +98,10 @@ function drawBins(
   columns.addBins(data.bins, held, scale.from, scale.per / b.ratio, p.now, ignore, keep);
   const { top, height } = barOf({ ...placed, depth: 1 });
   b.raster(columns, y + top, height, blank);
+  if (isFolded(placed)) labelRuns(b, p, columns, placed, y);
 }
 
-/** What isn't held, and what is only supposed. */
+/** What isn't held. */
 function shade(b: Brush, p: Picture): void {
   const { scale, height } = p;
   if (p.heldFrom !== null) {
@@ -112,12 +113,6 @@ function shade(b: Brush, p: Picture): void {
       b.rect(Math.round(x), 0, 1, height, b.palette.line2.css);
     }
   }
-  const [x0, x1] = [xOf(scale, p.freshUntil), xOf(scale, p.now)];
-  if (x1 - x0 > 4 && x1 > 0 && x0 < scale.width) {
-    b.ctx.globalAlpha = 0.45;
-    b.rect(Math.max(0, x0), 0, Math.min(x1, scale.width) - Math.max(0, x0), height, b.palette.surface.css);
-    b.ctx.globalAlpha = 1;
-  }
 }
 
 function drawSteps({ ctx, palette }: Brush, { steps, scale, height }: Picture): void {
@@ -125,11 +120,8 @@ function drawSteps({ ctx, palette }: Brush, { steps, scale, height }: Picture): 
   ctx.lineWidth = 1;
   ctx.setLineDash([2, 3]);
   ctx.beginPath();
-  let last = Number.NEGATIVE_INFINITY;
-  for (const step of steps) {
+  for (const step of seenSteps(steps, scale)) {
     const x = Math.round(xOf(scale, step.start_ns)) + 0.5;
-    if (x < 0 || x > scale.width || x - last < 6) continue;
-    last = x;
     ctx.moveTo(x, 0);
     ctx.lineTo(x, height);
   }

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "react";
 import { useCluster } from "../../api/stores";
 import type { Row } from "./lanes";
+import { leavePointer } from "./pointer";
 import { step, toChild, toParent } from "./selection";
 import type { Stage } from "./stage";
 import { fit, pan, select, setFold, show, useTimeline, windowOf, zoom } from "./state";
@@ -107,7 +108,9 @@ export function useTimelineKeys(stage: Stage | null): void {
       // `g d` and the like go to another view.
       const led = Date.now() - leader.current < 1000;
       leader.current = event.key === "g" ? Date.now() : 0;
-      if (!led && pressed(stage, event.key)) event.preventDefault();
+      if (led || !pressed(stage, event.key)) return;
+      event.preventDefault();
+      leavePointer(stage); // what lies under it may be another
     };
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);

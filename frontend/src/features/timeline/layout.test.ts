@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { NOW_NS } from "../../../test/rows";
-import { byId, groupOf, lane, pause } from "../../../test/timeline";
+import { byId, groupOf, lane, pause, timelineStep } from "../../../test/timeline";
 import { MOST_FAILED, pausesByLane, type Row, rowsOf, treeOf } from "./lanes";
-import { barOf, place, ROW, rowAt, scaleOf, seen, timeOf, xOf } from "./layout";
+import { barOf, place, ROW, rowAt, scaleOf, seen, seenSteps, timeOf, xOf } from "./layout";
 
 const none = new Set<string>();
 const keys = (rows: Row[]) => rows.map((row) => row.key);
@@ -99,6 +99,14 @@ describe("layout", () => {
     expect(rowAt(layout.rows, 1e9)).toBe(3);
     expect(seen(layout, ROW + 1, ROW + 2)).toEqual([1, 2]);
     expect(seen({ rows: [], height: 0 }, 0, 100)).toEqual([0, 0]);
+  });
+
+  it("draws no curtain of steps", () => {
+    const scale = { from: NOW_NS, per: 1e6, width: 1000 };
+    const steps = (each: number) =>
+      Array.from({ length: 90 }, (_, i) => timelineStep(i, { start_ns: NOW_NS + i * each }));
+    expect(seenSteps(steps(100e6), scale)).toHaveLength(11);
+    expect(seenSteps(steps(5e6), scale).map((step) => step.number)).toEqual([0, 9, 18, 27, 36, 45, 54, 63, 72, 81]);
   });
 
   it("maps times to pixels and back, on whole pixels of time", () => {

@@ -1,4 +1,5 @@
 // Where things lie: rows from top to bottom, moments from left to right. All in CSS pixels.
+import type { Step } from "../../api/types.gen";
 import type { Row } from "./lanes";
 
 export const ROW = 21;
@@ -86,3 +87,17 @@ export function scaleOf(window: { from: number; to: number }, width: number, rat
 
 export const xOf = (scale: Scale, ns: number): number => (ns - scale.from) / scale.per;
 export const timeOf = (scale: Scale, x: number): number => scale.from + x * scale.per;
+
+/** Steps nearer to each other than this would be a curtain of lines: then only some of them are drawn. */
+const STEP_ROOM = 44;
+
+/** The steps, sorted by time, whose beginnings are drawn. */
+export function seenSteps(steps: readonly Step[], scale: Scale): Step[] {
+  let last = Number.NEGATIVE_INFINITY;
+  return steps.filter((step) => {
+    const x = xOf(scale, step.start_ns);
+    if (x < -STEP_ROOM || x > scale.width || x - last < STEP_ROOM) return false;
+    last = x;
+    return true;
+  });
+}

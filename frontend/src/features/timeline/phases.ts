@@ -21,7 +21,10 @@ const PATTERNS: readonly [RegExp, Phase][] = [
   [/(^|_)values?($|_)/, "values"],
   [/reward|score|verif(y|ier)|judge/, "reward"],
   [/rollout|generat|sample_seq/, "rollout"],
-  [/^(run|fit|main|__init__|init_.*|save_.*|load_.*|.*checkpoint.*|.*sync.*|ping|get_.*|set_.*|.*\.py)$/, "other"],
+  [
+    /^(driver|run|fit|main|__init__|init_.*|save_.*|load_.*|.*checkpoint.*|.*sync.*|ping|get_.*|set_.*|.*\.py)$/,
+    "other",
+  ],
 ];
 const HUES: readonly Phase[] = PHASES.filter((phase) => phase !== "other");
 

@@ -15,6 +15,12 @@ interface Hover {
 /** What the pointer is on; the tooltip shows it. */
 export const useHover = create<Hover>(() => ({ hit: null, x: 0, y: 0 }));
 
+export function leavePointer(stage: Stage): void {
+  stage.hovered = null;
+  if (useHover.getState().hit) useHover.setState({ hit: null });
+  stage.invalidate();
+}
+
 const CLICK = 4;
 const zoomOf = (delta: number) => Math.exp(Math.max(-1, Math.min(1, delta / 300)));
 
@@ -111,11 +117,7 @@ export function followPointer(stage: Stage, canvas: HTMLCanvasElement): () => vo
     } else setFollow(true);
   };
 
-  const leave = () => {
-    stage.hovered = null;
-    useHover.setState({ hit: null });
-    stage.invalidate();
-  };
+  const leave = () => leavePointer(stage);
 
   canvas.addEventListener("wheel", wheel, { passive: false });
   canvas.addEventListener("pointerdown", down);

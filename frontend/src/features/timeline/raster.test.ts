@@ -66,6 +66,28 @@ describe("columns", () => {
     expect(a.busy[20]).toBe(250);
   });
 
+  it("finds the stretches in which all do the same", () => {
+    const bins = [10, 11, 12, 13, 14, 15, 16, 30, 31].map((index) => ({
+      lane: "a",
+      index,
+      name: index < 14 ? "x" : "y",
+    }));
+    const runs = columns(100, BIN, [...bins, { lane: "a", index: 50, states: 1 << PENDING }]).runs(3);
+    expect(runs.map(({ from, to }) => [from, to])).toEqual([
+      [10, 14],
+      [14, 17],
+    ]);
+  });
+
+  it("names a sum only where most of its lanes do the same", () => {
+    const out = new Columns(100);
+    const many = (lanes: number, start: number) =>
+      Array.from({ length: lanes }, (_, depth) => ({ lane: "a", name: "x", start, end: start + 200, depth }));
+    const data = held([...many(4, 100), ...many(1, 500)]);
+    if (data?.slices) out.addSlices(data, data.slices, NOW_NS, BIN, NOW_NS + 1e9, 255 / 4);
+    expect(out.runs(5).map(({ from, to }) => [from, to])).toEqual([[10, 30]]);
+  });
+
   it("draws nothing that began after the moment that is shown", () => {
     const out = new Columns(100);
     const data = held(

@@ -18,6 +18,9 @@ const IS_PAUSED = bit(PAUSED);
 const IS_RUNNING = bit(RUNNING);
 const IS_PENDING = bit(PENDING);
 
+/** Of 255: so much of a sum is busy that it looks filled. */
+const FILLED = 160;
+
 /** Device pixels of a lane, from left to right. */
 export class Columns {
   readonly name: Uint32Array;
@@ -38,6 +41,22 @@ export class Columns {
     this.busy.fill(0);
     this.weight.fill(0);
     this.states.fill(0);
+  }
+
+  /** Stretches at least `least` pixels long that one name fills for the most part; what waits counts for none. */
+  runs(least: number): { from: number; to: number; name: number }[] {
+    const list: { from: number; to: number; name: number }[] = [];
+    const ran = (x: number) => ((this.states[x] as number) & ~IS_PENDING) !== 0 && (this.busy[x] as number) >= FILLED;
+    for (let from = 0; from < this.width; ) {
+      let to = from + 1;
+      const name = this.name[from] as number;
+      if (ran(from)) {
+        while (to < this.width && ran(to) && this.name[to] === name) to++;
+        if (to - from >= least) list.push({ from, to, name });
+      }
+      from = to;
+    }
+    return list;
   }
 
   private touch(x: number, name: number, weight: number, busy: number, states: number): void {
@@ -81,7 +100,8 @@ export class Columns {
     }
   }
 
-  addSlices({ base }: LaneData, s: SliceColumns, from: number, per: number, now: number): void {
+  /** `share`: of 255, what one slice takes of a lane that sums up many. */
+  addSlices({ base }: LaneData, s: SliceColumns, from: number, per: number, now: number, share = 255): void {
     const shift = (base - from) / per;
     for (let i = 0; i < s.length; i++) {
       const state = s.state[i] as number;
@@ -93,7 +113,10 @@ export class Columns {
       const right = Number.isNaN(ends) ? (now - from) / per : shift + ends / per;
       const a = Math.max(0, Math.floor(left));
       const b = Math.min(this.width, Math.max(Math.floor(left) + 1, Math.floor(right)));
-      for (let x = a; x < b; x++) this.touch(x, s.name[i] as number, right - left, 255, bit(state));
+      for (let x = a; x < b; x++) {
+        const busy = state === PENDING ? 0 : Math.min(255, (this.busy[x] as number) + share);
+        this.touch(x, s.name[i] as number, right - left, busy, bit(state));
+      }
     }
   }
 }

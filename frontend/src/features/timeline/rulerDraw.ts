@@ -1,7 +1,7 @@
 // Draws the ruler: times, steps, where what is held begins, and now.
 import type { Step } from "../../api/types.gen";
 import type { Brush } from "./brush";
-import { type Scale, xOf } from "./layout";
+import { type Scale, seenSteps, xOf } from "./layout";
 import type { Tick } from "./ruler";
 import type { Texts } from "./stage";
 
@@ -37,15 +37,17 @@ export function drawRuler(
   ctx.font = `10.5px ${palette.font}`;
   // A chip a step; where they are close, only as many as are readable.
   let free = 0;
-  for (const step of steps) {
+  for (const step of seenSteps(steps, scale)) {
     const x = Math.round(xOf(scale, step.start_ns));
-    if (x < -60 || x > width) continue;
     if (x < free) continue;
     free = chip(b, texts.step(step), x, palette.fg2, palette.surface.css, nowLeft - 3, step.inferred) + 4;
   }
   if (heldFrom !== null) {
     const x = Math.round(xOf(scale, heldFrom));
-    if (x > 0 && x < width) chip(b, texts.heldFrom, x + 2, palette.sunken.css, palette.fg3, width);
+    ctx.font = `600 10px ${palette.font}`;
+    const left = Math.round(x - ctx.measureText(texts.heldFrom).width - 12);
+    ctx.font = `10.5px ${palette.font}`;
+    if (left > 0) chip(b, texts.heldFrom, left, palette.sunken.css, palette.fg3, width + 4);
   }
   if (nowSeen) {
     chip(b, texts.now, nowLeft, palette.ok, palette.surface.css, width + 4);

@@ -3,7 +3,7 @@ import { connection } from "../../api/connection";
 import type { Task } from "../../api/types.gen";
 import { beside, type Hit, type SliceHit, sliceHit } from "./hit";
 import { FAILED, type Held, type LaneData, merge, PAUSED } from "./marks";
-import { nowNs, type Place, reveal, select, type TaskRef, useTimeline } from "./state";
+import { nowNs, type Place, reveal, select, type TaskRef, useTimeline, windowOf } from "./state";
 
 export const placeOf = (hit: SliceHit): Place => {
   const from = hit.start_ns ?? hit.submit_ns ?? hit.end_ns ?? nowNs();
@@ -57,10 +57,11 @@ export async function exactly(jobId: string, laneId: string, from: number, to: n
 
 /** The next or previous slice on the lane of the selection, or on the lane that the keyboard is on. */
 export async function step(held: Held | null, by: 1 | -1): Promise<void> {
-  const { jobId, selected, place, lane, from, span } = useTimeline.getState();
+  const { jobId, selected, place, lane, span } = useTimeline.getState();
   const laneId = place?.lane_id ?? lane;
   if (jobId === null || laneId === null) return;
-  const at = place?.from_ns ?? from + span / 2;
+  const { from, to } = windowOf(useTimeline.getState());
+  const at = place?.from_ns ?? (from + to) / 2;
   const data = held?.lanes.get(laneId);
   let hit = data?.slices ? beside(laneId, data, selected, by, at) : null;
   for (let reach = Math.max(span / 20, 1e8); hit === null && reach < span * 64; reach *= 8) {

@@ -5,12 +5,14 @@ import type { Picture } from "./draw";
 import { ongoing } from "./hit";
 import { barOf, type Placed, xOf } from "./layout";
 import { FAILED, type LaneData, names, PAUSED, PENDING, type SliceColumns } from "./marks";
+import type { Columns } from "./raster";
 
 /** So many slices to a pixel of the lane's width make it a raster. */
 const DENSE = 0.2;
 /** Bars lower than this have no text, lower than the other no point or cross. */
 const TEXT_FITS = 10;
 const SHAPE_FITS = 6;
+const LEAST_RUN = 40;
 
 export function drawSlices(
   b: Brush,
@@ -38,6 +40,24 @@ export function drawSlices(
     else if (s.state[i] !== PENDING) lane.drawRan(i);
   }
   if (failed) for (let i = 0; i < s.length; i++) if (s.state[i] === FAILED) lane.drawRan(i);
+  if (placed.depth > 1 && isFolded(placed)) {
+    const columns = b.fresh(scale);
+    columns.addSlices(data, s, scale.from, scale.per / b.ratio, p.now, 255 / placed.depth);
+    labelRuns(b, p, columns, placed, y);
+  }
+}
+
+/** A sum whose lanes aren't shown: it stands for them, and has the names that they would have. */
+export const isFolded = ({ row }: Placed): boolean => row.kind === "lane" && row.fold === "closed";
+
+/** Names the stretches of a sum in which all do the same. */
+export function labelRuns(b: Brush, p: Picture, columns: Columns, placed: Placed, y: number): void {
+  const { top, height } = barOf({ ...placed, depth: 1 });
+  for (const { from, to, name } of columns.runs(Math.round(LEAST_RUN * b.ratio))) {
+    const left = from / b.ratio + 5;
+    const until = p.pauses.has(placed.row.key) ? Math.min(to / b.ratio, pausedFrom(p, placed.row.key)) : to / b.ratio;
+    b.label(names.list[name] ?? "", left, y + top + height / 2, until - left - 3, b.palette.nameStyle(name).ink);
+  }
 }
 
 class LaneOfSlices {
@@ -65,10 +85,8 @@ class LaneOfSlices {
     this.right = scale.width + 2;
     this.sum = row.kind === "lane" && row.fold !== null;
     this.label = row.kind === "lane" ? row.lane.label : "";
-    const pauses = p.pauses.get(row.key) ?? [];
-    this.pauseKnown = pauses.length > 0;
-    const going = pauses.filter((pause) => pause.end_ns === null);
-    this.pausedAt = going.reduce((x, pause) => Math.min(x, xOf(scale, pause.start_ns)), Number.POSITIVE_INFINITY);
+    this.pauseKnown = p.pauses.has(row.key);
+    this.pausedAt = pausedFrom(p, row.key);
   }
 
   /** From its submission until it began; outlined where it hasn't yet. */
@@ -123,7 +141,9 @@ class LaneOfSlices {
     const dim = p.match !== null && !p.match(name, this.label);
     if (dim && !failed) b.ctx.globalAlpha = 0.25;
     b.rect(a, top, width, height, striped ? b.hatch : fill);
-    if (open && x1 <= right && height >= SHAPE_FITS && width > 3) b.point(a + width, top, height, fill);
+    if (open && !striped) this.supposed(a, width, top, height, style.pale.css);
+    const tip = open && !striped && p.freshUntil < p.now ? style.pale.css : fill;
+    if (open && x1 <= right && height >= SHAPE_FITS && width > 3) b.point(a + width, top, height, tip);
     if (failed) this.markFailed(a, width, top, height, Math.round(x1));
     const inset = failed ? 14 : 5;
     const left = Math.max(0, a) + inset;
@@ -140,6 +160,14 @@ class LaneOfSlices {
     b.ctx.globalAlpha = 1;
   }
 
+  /** What ran when there was last news of it is only supposed to run since: paler. */
+  private supposed(x: number, width: number, top: number, height: number, fill: string): void {
+    const { scale, freshUntil, now } = this.p;
+    if (freshUntil >= now) return;
+    const from = Math.max(x, Math.round(xOf(scale, freshUntil)));
+    if (from < x + width) this.b.rect(from, top, x + width - from, height, fill);
+  }
+
   /** A cross in it; where there is no room, a stroke that reaches over the bar. */
   private markFailed(x: number, width: number, top: number, height: number, end: number): void {
     const { b, placed, y } = this;
@@ -152,6 +180,12 @@ class LaneOfSlices {
       b.rect(Math.max(x, end - 3), y + all.top - 2, 3, all.height + 4, b.palette.fail.css);
     } else b.rect(x, top - 2, Math.max(3, Math.min(width, 4)), height + 4, b.palette.fail.css);
   }
+}
+
+/** Where what is paused on a lane now begins, x. */
+function pausedFrom({ pauses, scale }: Picture, laneId: string): number {
+  const going = (pauses.get(laneId) ?? []).filter((pause) => pause.end_ns === null);
+  return going.reduce((x, pause) => Math.min(x, xOf(scale, pause.start_ns)), Number.POSITIVE_INFINITY);
 }
 
 /** Stripes from when it was seen to stand still until it went on; on a sum a thin band of them. */

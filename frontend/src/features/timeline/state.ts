@@ -52,6 +52,7 @@ export interface TimelineState {
 
 export const S = 1e9;
 const DEFAULT_SPAN = 300 * S;
+const YOUNG = 30 * S;
 export const LEAST_SPAN = 20e3;
 export const MOST_SPAN = 30 * 86_400 * S;
 /** Of the window's width: room right of "now". */
@@ -109,6 +110,14 @@ export function zoom(factor: number, about?: number): void {
 export function pan(share: number): void {
   const { from, to } = windowOf(get());
   show({ from: from + share * (to - from), to: to + share * (to - from) });
+}
+
+/** A young job: no wider than what it has done so far. Only where nobody has chosen a width. */
+export function suitYoungJob(firstNs: number | null): void {
+  const { follow, span } = get();
+  if (firstNs === null || !follow || span !== DEFAULT_SPAN) return;
+  const age = (nowNs() - firstNs) * 1.1;
+  if (age < span) set({ span: Math.max(YOUNG, Math.ceil(age / YOUNG) * YOUNG) });
 }
 
 export function setFollow(follow: boolean): void {

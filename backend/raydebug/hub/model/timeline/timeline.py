@@ -14,12 +14,14 @@ from raydebug.api.task_facts import TaskBatch
 from raydebug.api.timeline import Dropped, Marks, Step, Tasks, TaskSource, Timeline, TimelineJob
 from raydebug.api.topology import Actor, Group, Job, Node
 from raydebug.hub.model.store import Store
-from raydebug.hub.model.timeline import as_json, find, steps
+from raydebug.hub.model.timeline import as_json, find
 from raydebug.hub.model.timeline import marks as windows
 from raydebug.hub.model.timeline.columns import UNKNOWN, Int64s, Mask
+from raydebug.hub.model.timeline.cycles import Calls
 from raydebug.hub.model.timeline.lanes import EMPTY, Lanes, Tree
 from raydebug.hub.model.timeline.pauses import Pauses
 from raydebug.hub.model.timeline.states import ENDED, FAILS, RUNS
+from raydebug.hub.model.timeline.steps import Steps
 from raydebug.hub.model.timeline.store import DEFAULT_CAP, TaskStore
 from raydebug.hub.model.views import Sight
 
@@ -49,7 +51,7 @@ class TaskTimeline:
         self._store: Final = TaskStore(cap)
         self._lanes: Final = Lanes(self._store)
         self._pauses: Final = Pauses(self._store, self._lanes)
-        self._declared: Final = steps.Declared()
+        self._steps: Final = Steps()
         self._origin = Origin()
         self._lost: set[tuple[bytes, int]] = set()
         """Attempts of which workers said that they dropped something."""
@@ -76,8 +78,9 @@ class TaskTimeline:
     def origin(self) -> Origin:
         return self._origin
 
-    def declare_step(self, job_id: str, number: int, at_ns: int) -> None:
-        self._declared.add(job_id, number, at_ns)
+    def declare_step(self, job_id: str, source: str, number: int, at_ns: int) -> None:
+        """A process of a job, ``source``, said that a step begins."""
+        self._steps.declare(job_id, source, number, at_ns)
         self._steps_of = -1
 
     @property
@@ -146,20 +149,16 @@ class TaskTimeline:
             return
         self._steps_at, self._steps_of = now_ns, self._store.version
         found: dict[str, Step] = {}
-        for job_id in cast("Mapping[str, Job]", self._tables.table("jobs")):
-            declared = self._declared.of(job_id)
-            if declared:
-                found |= steps.rows(job_id, "declared", declared, inferred=False)
-                continue
-            cycle = steps.infer(self._calls(job_id))
-            if cycle is not None:
-                parent = self._store.parents.values[cycle.parent].hex()
-                numbered = list(enumerate(cycle.starts, 1))
-                found |= steps.rows(job_id, parent, numbered, inferred=True)
+        jobs = cast("Mapping[str, Job]", self._tables.table("jobs"))
+        self._steps.keep(jobs)
+        for job_id in jobs:
+            calls = None if self._steps.declares(job_id) else self._calls(job_id)
+            rows = self._steps.rows(job_id, calls, lambda code: self._store.parents.values[code].hex())
+            found |= {row.step_id: row for row in rows}
         self._step_rows = found
         self._tables.replace("steps", found)
 
-    def _calls(self, job_id: str) -> steps.Calls:
+    def _calls(self, job_id: str) -> Calls:
         """The calls of actors' methods in a job."""
         store, columns = self._store, self._store.columns
         job = bytes.fromhex(job_id)
@@ -179,7 +178,7 @@ class TaskTimeline:
             member[code] = members.setdefault(call.actor_id, len(members))
         rows = np.flatnonzero(wanted[columns.call] & (columns.submit != UNKNOWN) & (columns.attempt == 0))
         calls = columns.call[rows]
-        return steps.Calls(
+        return Calls(
             columns.parent[rows].astype(np.int64),
             columns.submit[rows],
             group[calls],
