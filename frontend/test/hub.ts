@@ -30,18 +30,19 @@ export class TestHub {
     vi.spyOn(connection, "ask").mockImplementation((question) => this.answer(question));
   }
 
-  /** Lets all that was asked so far be answered. */
-  flush(): void {
-    for (const send of this.due.splice(0)) send();
+  /** Sends the answers to all that was asked so far: in that order, or the newest first. */
+  flush(order: 1 | -1 = 1): void {
+    const due = this.due.splice(0);
+    for (const send of order > 0 ? due : due.reverse()) send();
   }
 
   private async answer(question: Question): Promise<Reply> {
     if (useLink.getState().phase !== "live") throw new NoAnswer(null);
     if (question.type !== "query_tasks") throw new Error(`not expected: ${question.type}`);
     this.asked.push(question);
-    if (this.slow) await new Promise<void>((resolve) => this.due.push(resolve));
     const { limit = 100, task_id: id } = question;
     const found = this.matching(question);
+    if (this.slow) await new Promise<void>((resolve) => this.due.push(resolve));
     if (id != null && found.length === 0) throw refusal("unknown", `no task ${id} is held`);
     const tasks = {
       time_ns: NOW_NS,

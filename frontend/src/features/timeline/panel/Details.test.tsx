@@ -295,6 +295,7 @@ describe("the same call on all ranks", () => {
     expect(heading()).toBe("Same call on 4 ranks: slower than 2 of 3");
     expect(text()).toContain("median 3.00 s");
     expect(button("rank 0 · 4.00 s").dataset.own).toBe("true");
+    expect(button("rank 3 · 5.00 s").dataset.own).toBeUndefined();
     await act(async () => button("rank 3 · 5.00 s").click());
     expect(selected()).toBe("13:0");
     expect(heading()).toBe("Same call on 4 ranks: slower than 3 of 3");

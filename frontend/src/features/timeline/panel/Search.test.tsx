@@ -150,6 +150,25 @@ describe("search", () => {
     expect(options()).toHaveLength(2);
   });
 
+  it("an Enter counts for what was typed then: not for what is typed on, nor when the stream is back", async () => {
+    box().focus();
+    hub.slow = true;
+    type("update");
+    await press("Enter");
+    type("generate");
+    await rest();
+    await act(async () => hub.flush());
+    expect(options()).toHaveLength(2);
+    hub.slow = false;
+    act(() => useLink.setState({ phase: "lost" }));
+    type("update");
+    await press("Enter");
+    await rest();
+    await act(async () => useLink.setState({ phase: "live" }));
+    expect(options()).toHaveLength(1);
+    expect(selected()).toBeUndefined();
+  });
+
   it("leaves the space between two words while the next is thought of", async () => {
     box().focus();
     type("rank ");
@@ -200,7 +219,9 @@ describe("search", () => {
     box().focus();
     type("generate");
     await rest();
-    act(() => box().blur());
+    act(() => options()[0]?.focus());
+    expect(options()).toHaveLength(2);
+    act(() => options()[0]?.blur());
     expect(options()).toEqual([]);
     act(() => useTimeline.setState({ q: "update" }));
     expect(box().value).toBe("update");

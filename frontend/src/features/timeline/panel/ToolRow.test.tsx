@@ -83,6 +83,8 @@ describe("where the tasks come from", () => {
     clockAt(4);
     expect(source().textContent).toContain("4.00 s old");
     expect(source().className).not.toContain("late");
+    clockAt(9);
+    expect(source().className).not.toContain("late");
     clockAt(75);
     expect(source().textContent).toContain("75.0 s old");
     expect(source().className).toContain("late");

@@ -48,6 +48,15 @@ describe("useTasks", () => {
     expect(hub.asked).toHaveLength(2);
   });
 
+  it("takes no older answer after a newer one", async () => {
+    hub.slow = true;
+    const { result, rerender } = ask(of(1));
+    hub.tasks = [task(1, { name: "later" })];
+    rerender({ question: of(1), again: 1 });
+    await act(async () => hub.flush(-1));
+    expect(result.current.answer?.tasks[0]?.name).toBe("later");
+  });
+
   it("never shows the answer to another question", async () => {
     hub.slow = true;
     const { result, rerender } = ask(of(1));

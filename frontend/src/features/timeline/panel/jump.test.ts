@@ -89,13 +89,18 @@ describe("jump", () => {
     select(1, 0);
     expect([await go(1), selected()]).toEqual(["found", "1:1"]);
     expect([await go(1), selected()]).toEqual(["wrapped", "1:0"]);
+    hub.tasks = [failed(1, 10), failed(1, 10, { attempt: 1 }), failed(2, 20)];
+    select(1, 1);
+    expect([await go(1), selected()]).toEqual(["found", "2:0"]);
   });
 
   it("stops at paused tasks too", async () => {
     hub.held.add(`${taskId(6)}:0`);
     hub.tasks.push(task(6, { state: "RUNNING", submit_ns: NOW_NS + 22e9, start_ns: NOW_NS + 22e9, end_ns: null }));
     select(3);
+    pauses(pause("p", { candidates: [taskId(6)] }));
     expect([await go(1), selected()]).toEqual(["found", "6:0"]);
+    expect([await go(1), selected()]).toEqual(["found", "4:0"]);
   });
 
   it("stops at one of the tasks that may be paused, where it isn't known which", async () => {
@@ -156,6 +161,7 @@ describe("jump", () => {
   });
 
   it("lets it be known that the hub didn't answer", async () => {
+    pauses(pause("p", { exact: false, candidates: [taskId(6)] }));
     useLink.setState({ phase: "lost" });
     await expect(go(1)).rejects.toThrow("stream lost");
     expect(selected()).toBeNull();
