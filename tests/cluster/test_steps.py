@@ -78,19 +78,22 @@ def test_a_job_that_repeats_one_call_has_none(cluster: RayCluster) -> None:
         driver.wait()
 
 
-def test_the_demo_has_a_step_for_each_of_its_own(cluster: RayCluster) -> None:
+@pytest.mark.parametrize("declared", [False, True], ids=["inferred", "declared"])
+def test_the_demo_has_a_step_for_each_of_its_own(cluster: RayCluster, declared: bool) -> None:
     pytest.importorskip("torch", reason="torch isn't installed: pip install torch==2.13.0")
-    driver = cluster.run_script("-m", "raydebug.demo", "--steps", "9", "--ranks", "2", "--address", cluster.address)
+    more = ["--declare-steps"] if declared else []
+    argv = ["-m", "raydebug.demo", "--steps", "9", "--ranks", "2", "--address", cluster.address, *more]
+    driver = cluster.run_script(*argv)
     try:
 
         def nine() -> Timeline | None:
-            found = timeline_of(cluster, "raydebug.demo")
+            found = timeline_of(cluster, "--declare-steps" if declared else "raydebug.demo")
             return found if len(found.steps) >= 9 else None
 
         found = wait_for("nine steps", nine, timeout=300, period=0.2)
         assert [step.number for step in found.steps] == list(range(1, 10))
-        assert all(step.inferred for step in found.steps)
-        assert found.job.steps == "inferred"
+        assert {step.inferred for step in found.steps} == {not declared}
+        assert found.job.steps == ("declared" if declared else "inferred")
     finally:
         driver.kill()
         driver.wait()

@@ -54,6 +54,7 @@ def _fail(message: str, exit_code: int) -> NoReturn:
     multiple=True,
     help="Raise an exception there; Ray's post-mortem debugger freezes the rank. Repeatable.",
 )
+@click.option("--declare-steps", is_flag=True, help="Tell the timeline of each step by raydebug.step().")
 def demo(
     steps: int | None,
     ranks: int,
@@ -61,13 +62,21 @@ def demo(
     address: str | None,
     breakpoints: frozenset[Point],
     crashes: frozenset[Point],
+    declare_steps: bool,
 ) -> None:
     """Train a small transformer to sort digits with GRPO, as verl would, for something to look at and to debug.
 
     Joins the running Ray cluster or starts a head, and trains until stopped (Ctrl-C).
     """
     try:
-        options = Options(steps=steps, ranks=ranks, seed=seed, breakpoints=breakpoints, crashes=crashes)
+        options = Options(
+            steps=steps,
+            ranks=ranks,
+            seed=seed,
+            breakpoints=breakpoints,
+            crashes=crashes,
+            declare_steps=declare_steps,
+        )
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if importlib.util.find_spec("torch") is None:

@@ -28,13 +28,15 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """``steps`` None: until stopped. ``breakpoints`` and ``crashes``: where a rank shall stop, or fail."""
+    """``steps`` None: until stopped. ``breakpoints`` and ``crashes``: where a rank shall stop, or fail.
+    ``declare_steps``: by ``raydebug.step``; else the timeline infers them, as with a job that doesn't know us."""
 
     steps: int | None = None
     ranks: int = 2
     seed: int = 0
     breakpoints: frozenset[Point] = frozenset()
     crashes: frozenset[Point] = frozenset()
+    declare_steps: bool = False
 
     def __post_init__(self) -> None:
         for point in sorted(self.breakpoints | self.crashes):

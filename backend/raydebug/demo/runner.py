@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import ray
 import torch
 
+import raydebug
 from raydebug.demo.batch import Batch
 from raydebug.demo.groups import Role, WorkerGroup
 from raydebug.demo.grpo import group_advantages
@@ -56,6 +57,8 @@ class TaskRunner:
         steps = itertools.count(1) if options.steps is None else range(1, options.steps + 1)
         for step in steps:
             start = time.perf_counter()
+            if options.declare_steps:
+                raydebug.step(step)
             if step % REF_PERIOD == 1:
                 ref.execute_all("ref_load_weights", actor_rollout.execute_rank_zero("actor_rollout_get_weights"))
             batch = prompt_batch(rng, prompts)

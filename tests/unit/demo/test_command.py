@@ -50,11 +50,14 @@ def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(command, "_train", lambda options, address: seen.append((options, address)))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    argv = "--steps 5 --ranks 3 --seed 7 --address h:1 --breakpoint 1:1 --breakpoint 2:0 --crash 5:2"
+    argv = "--steps 5 --ranks 3 --seed 7 --address h:1 --breakpoint 1:1 --breakpoint 2:0 --crash 5:2 --declare-steps"
     assert run(*argv.split()).exit_code == 0
     points = frozenset({Point(1, 1), Point(2, 0)})
     assert seen == [
-        (Options(steps=5, ranks=3, seed=7, breakpoints=points, crashes=frozenset({Point(5, 2)})), "h:1"),
+        (
+            Options(steps=5, ranks=3, seed=7, breakpoints=points, crashes=frozenset({Point(5, 2)}), declare_steps=True),
+            "h:1",
+        ),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from raydebug.api.facts import ActorFact, ClusterFacts, JobFact, PausedWorkerFact
+from raydebug.api.facts import ActorFact, ClusterFacts, JobFact, PausedWorkerFact, WorkerStat
 from raydebug.api.helper import Title
 from raydebug.hub.model.cluster import MAX_DEAD_ACTORS, MAX_ENDED_JOBS, Cluster, PausedPlaces
 from raydebug.hub.model.sites import Place
@@ -130,6 +130,37 @@ def test_old_ended_jobs_and_dead_actors_are_left_out_and_counted() -> None:
     assert old.actor_id not in cluster.store.table("actors")
     kept: Any = shown["ff000000"]
     assert kept.clipped_actors == 7
+
+
+def test_the_job_of_a_process() -> None:
+    nodes = [facts.node("n1", ip="10.0.0.1"), facts.node("n2", ip="10.0.0.2", is_head=False)]
+    jobs = [
+        facts.job("01000000", ended=True, driver_pid=70),
+        facts.job("02000000", driver_pid=70),
+        facts.job("03000000", driver_pid=71, driver_ip="10.0.0.2"),
+    ]
+    actors = [
+        facts.actor(pid=80, node_id="n1", job_id="01000000", state="DEAD"),
+        facts.actor(pid=80, node_id="n1", job_id="02000000"),
+        facts.actor(pid=80, node_id="n2", job_id="03000000"),
+        facts.actor(pid=81, node_id="n1", job_id="01000000", state="DEAD"),
+    ]
+    cluster = Cluster(Store())
+    cluster.set_facts(ClusterFacts(nodes=nodes, jobs=jobs, actors=actors))
+    stat = WorkerStat(worker_id="w", pid=90, job_id="03000000", running=1, queued=0, calls_out=0, at_ns=1, node_id="n2")
+    cluster.set_stats([stat])
+    known = {
+        ("n1", 80): "02000000",
+        ("n2", 80): "03000000",
+        ("n1", 81): "01000000",
+        ("n1", 70): "02000000",
+        ("n2", 70): None,
+        ("n2", 71): "03000000",
+        ("n2", 90): "03000000",
+        ("n1", 90): None,
+        ("n1", 0): None,
+    }
+    assert {key: cluster.job_of_process(*key) for key in known} == known
 
 
 def test_nothing_changed_means_no_new_version() -> None:

@@ -26,6 +26,7 @@ from raydebug.hub.model.timeline.store import DEFAULT_CAP, TaskStore
 from raydebug.hub.model.views import Sight
 
 _STEPS_EVERY_NS: Final = 500_000_000
+_DECLARED: Final = -2
 _MOST_LOST: Final = 100_000
 _JSON_LANES: Final = 2048
 
@@ -81,7 +82,7 @@ class TaskTimeline:
     def declare_step(self, job_id: str, source: str, number: int, at_ns: int) -> None:
         """A process of a job, ``source``, said that a step begins."""
         self._steps.declare(job_id, source, number, at_ns)
-        self._steps_of = -1
+        self._steps_of = _DECLARED
 
     @property
     def held(self) -> int:
@@ -145,7 +146,10 @@ class TaskTimeline:
         self._touch(leaves)
 
     def _refresh_steps(self, now_ns: int) -> None:
-        if self._steps_of == self._store.version or 0 <= now_ns - self._steps_at < _STEPS_EVERY_NS:
+        if self._steps_of == self._store.version:
+            return
+        # What a job says itself is shown at once.
+        if 0 <= now_ns - self._steps_at < _STEPS_EVERY_NS and self._steps_of != _DECLARED:
             return
         self._steps_at, self._steps_of = now_ns, self._store.version
         found: dict[str, Step] = {}
