@@ -447,9 +447,9 @@ export interface TablePatchStep {
 }
 
 /**
- * A row of table ``steps``. ``step_id``: ``JOB/PARENT TASK or WORKER/NUMBER``. ``number``: as declared by
- * ``raydebug.step(n)``, else counted from 1 over what is held (then ``inferred``). It lasts until the next begins;
- * ``end_ns`` None: it is the last one.
+ * A row of table ``steps``. ``number``: as declared by ``raydebug.step(n)``, else ``inferred``: counted from 1, the
+ * first that this hub saw, on while the oldest calls are let go. It lasts until the next begins; ``end_ns`` None: it
+ * is the last one.
  */
 export interface Step {
   step_id: string;
