@@ -57,9 +57,10 @@ def test_verl_worker_group(cluster: RayCluster) -> None:
 
         def all_steps() -> Timeline | None:
             found = api.timeline(cluster.url, job.job_id)
-            return found if len(found.steps) == 40 else None
+            open_pauses = [pause for pause in found.pauses if pause.end_ns is None]
+            return found if len(found.steps) == 40 and any(pause.exact for pause in open_pauses) else None
 
-        timeline = wait_for("its 40 steps", all_steps)
+        timeline = wait_for("its 40 steps, and which task is held", all_steps)
         assert [step.number for step in timeline.steps] == list(range(1, 41))
         assert timeline.job.steps == "inferred"
         lanes = {(lane.kind, lane.role, lane.rank) for lane in timeline.lanes if lane.group_id == group.group_id}
@@ -68,7 +69,8 @@ def test_verl_worker_group(cluster: RayCluster) -> None:
         assert (pause.worker_id, pause.exact, pause.line) == (held.worker_id, True, site.line)
         assert pause.lane_ids == [f"rank:{held.actor_id}/actor"]
         # Its exact task, which Ray names nowhere.
-        assert member.candidate_task_ids == pause.candidates
+        named = wait_for("the task at its place", lambda: site_in(cluster, script)).members[0].candidate_task_ids
+        assert named == pause.candidates
     finally:
         driver.kill()
         driver.wait()
