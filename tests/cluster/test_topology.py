@@ -136,7 +136,9 @@ def test_every_kind_of_stop_is_placed(cluster: RayCluster, run: list[subprocess.
 
     def found() -> dict[str, PausedSite] | None:
         sites = {wanted[site.line]: site for site in sites_of(cluster, script) if site.line in wanted}
-        return sites if len(sites) == len(wanted) else None
+        # Whose job a normal task's worker works for comes from its raylet, some time later.
+        known = all(member.job_id for site in sites.values() for member in site.members)
+        return sites if len(sites) == len(wanted) and known else None
 
     sites = wait_for("five places", found, timeout=90)
     first, second = sites["first"].members[0], sites["second"].members[0]
