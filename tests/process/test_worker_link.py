@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raydebug.api.frames import STEP
 from raydebug.api.helper import StepMark
 from raydebug.hub.model.pending_steps import PendingSteps
 from raydebug.hub.sources.helpers import HelperAddress, Helpers
@@ -146,11 +147,11 @@ def test_a_fork_never_speaks_as_its_parent(link: Link, tmp_path: Path) -> None:
     path.unlink()  # the child can't get a connection of its own
     say_in_a_fork(2)
     mine.setblocking(False)
-    assert len(mine.recv(100)) == steps_module.STEP.size
+    assert len(mine.recv(100)) == STEP.size
     with pytest.raises(BlockingIOError):
         mine.recv(100)
     step(3)
-    assert steps_module.STEP.unpack(mine.recv(100))[1] == 3
+    assert STEP.unpack(mine.recv(100))[1] == 3
     mine.close()
     listener.close()
 
@@ -185,7 +186,7 @@ def test_steps_from_many_threads_arrive_whole(link: Link, tmp_path: Path) -> Non
         thread.start()
     for thread in said:
         thread.join()
-    got = sorted(steps_module.STEP.unpack(peer.recv(100))[1] for _ in range(101 - link.dropped))
+    got = sorted(STEP.unpack(peer.recv(100))[1] for _ in range(101 - link.dropped))
     assert link.dropped or got == sorted([0, *range(100)])
     peer.close()
     listener.close()
@@ -198,7 +199,7 @@ def test_whole_numbers_of_other_kinds_count(link: Link, tmp_path: Path) -> None:
     for number in (np.int64(7), np.int32(8), 9.0, np.float32(10), True):
         step(number)  # type: ignore[arg-type]
     peer, _ = listener.accept()
-    assert [steps_module.STEP.unpack(peer.recv(100))[1] for _ in range(5)] == [7, 8, 9, 10, 1]
+    assert [STEP.unpack(peer.recv(100))[1] for _ in range(5)] == [7, 8, 9, 10, 1]
     peer.close()
     listener.close()
 

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from raydebug.api.frames import EVENTS_HEADER, REQUEST_BYTES
 from raydebug.api.helper import Events
 
 log = logging.getLogger("raydebug.helper")
@@ -27,9 +28,6 @@ MESSAGE_BYTES: Final = 512 << 10
 """Of a message to the hub, about: what else is to be said doesn't wait behind more than that."""
 WINDOW: Final = 8 << 20
 """Bytes under way that the hub hasn't acknowledged."""
-REQUEST_BYTES: Final = 12 << 20
-HEADER: Final = struct.Struct("!IIQ")
-"""As raydebug.plugin.tee writes it: length, events in it, events that the agent has dropped so far."""
 
 
 class EventRelay:
@@ -65,7 +63,7 @@ class EventRelay:
                 return
             self._told(json.loads(await reader.readline()).get("problem"))
             while True:
-                length, events, dropped = HEADER.unpack(await reader.readexactly(HEADER.size))
+                length, events, dropped = EVENTS_HEADER.unpack(await reader.readexactly(EVENTS_HEADER.size))
                 if length > REQUEST_BYTES:
                     log.warning("Ray's agent announces %d bytes of events at once: let go", length)
                     return

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from raydebug.api.frames import STEP, STEP_KIND
 from raydebug.api.helper import StepMark
 
 log = logging.getLogger("raydebug.helper")
@@ -25,8 +26,6 @@ log = logging.getLogger("raydebug.helper")
 MAX_WORKERS: Final = 4096
 HELD: Final = 65_536
 FRAME: Final = 64
-STEP: Final = struct.Struct("!BqQI")
-"""As raydebug.worker.steps writes it."""
 
 
 class Workers:
@@ -105,7 +104,7 @@ class Workers:
         if len(frame) != STEP.size:
             return False
         kind, number, at_ns, dropped = STEP.unpack(frame)
-        if kind != 1:
+        if kind != STEP_KIND:
             return False
         self._dropped[pid] = dropped
         if len(self._dropped) > MAX_WORKERS:

@@ -7,23 +7,19 @@ counts what it has to drop. What it costs is one serialization by protobuf's C c
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
-import struct
 from collections import deque
 from typing import Any, Final
+
+from raydebug.api.frames import EVENTS_HEADER, REQUEST_BYTES
 
 from .sockets import is_own
 
 log = logging.getLogger(__name__)
 
 HELD_BYTES: Final = 32 << 20
-REQUEST_BYTES: Final = 12 << 20
-"""A request over it is dropped: it would not fit into a message to the hub."""
 RETRY_S: Final = 1.0
-HEADER: Final = struct.Struct("!IIQ")
-"""Before each request: its length, how many events it holds, how many events were dropped so far."""
 
 
 class Tee:
@@ -55,8 +51,13 @@ class Tee:
     async def run(self, socket_path: str, problem: str | None) -> None:
         """Hand on until cancelled. ``problem``: why there are no events to come, told to the helper."""
         while True:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            try:
                 await self._hand_on(socket_path, problem)
+            except OSError:
+                log.debug("raydebug: no helper takes the task events", exc_info=True)
+            except Exception:
+                # It must not end, nor the supervisor beside it: it is tried again.
+                log.exception("raydebug: handing task events on failed")
             await asyncio.sleep(RETRY_S)
 
     async def _hand_on(self, socket_path: str, problem: str | None) -> None:
@@ -82,7 +83,7 @@ class Tee:
     async def _send_all(self, writer: asyncio.StreamWriter) -> None:
         while self._held:
             events, data = self._held[0]
-            writer.write(HEADER.pack(len(data), events, self.dropped))
+            writer.write(EVENTS_HEADER.pack(len(data), events, self.dropped))
             writer.write(data)
             await writer.drain()
             # Only now: if the helper went meanwhile, the next one gets it.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numbers
-import struct
 from time import monotonic, time_ns
 
-from .link import link
+from raydebug.api.frames import STEP, STEP_KIND
 
-STEP = struct.Struct("!BqQI")
-"""Kind 1; the step's number; Unix ns; how many messages this process had to drop so far."""
-KIND = 1
+from .link import link
 
 
 def step(number: int) -> None:
@@ -29,6 +26,6 @@ def step(number: int) -> None:
             if not isinstance(number, numbers.Real) or number != int(number):
                 raise TypeError(number)
             number = int(number)
-        link.send(STEP.pack(KIND, number, time_ns(), min(link.dropped, 0xFFFFFFFF)))
+        link.send(STEP.pack(STEP_KIND, number, time_ns(), min(link.dropped, 0xFFFFFFFF)))
     except Exception:
         link.dropped += 1

@@ -62,8 +62,8 @@ class Lanes:
         self._leaves: Final = Interner(Leaf("pending", "", ""))
         self._names: Final = Interner("")
         self._actors: Mapping[str, Actor] = {}
-        self._roles: dict[str, list[str]] = {}
         self._membership: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._group_order: dict[str, int] = {}
         self._of_call: list[int] = []
         self._of_worker: list[int] = []
         self._name_of_call: list[int] = []
@@ -94,7 +94,7 @@ class Lanes:
         }
         if membership == self._membership:
             return False
-        self._membership, self._roles = membership, roles
+        self._membership = membership
         self._of_call.clear()
         self._name_of_call.clear()
         self._normal.clear()
@@ -157,6 +157,7 @@ class Lanes:
         by_job: dict[str, list[int]] = defaultdict(list)
         for leaf in np.flatnonzero(tasks).tolist():
             by_job[self.leaves[leaf].job_id].append(leaf)
+        self._group_order = {group_id: at for at, group_id in enumerate(sorted(groups))}
         tree = Tree({}, {}, frozenset(), {})
         sums: set[str] = set()
         for job_id, found in by_job.items():
@@ -185,7 +186,7 @@ class Lanes:
         if leaf.kind == "rank" and leaf.group_id:
             group = groups.get(leaf.group_id)
             name = group.name if group else leaf.group_id
-            order = 10 if group is None else 10 + sorted(groups).index(leaf.group_id)
+            order = 10 + self._group_order.get(leaf.group_id, 0)
             group_lane = f"group:{leaf.group_id}"
             above.append(
                 Lane(lane_id=group_lane, kind="group", label=name, parent_lane_id=None, order=order,

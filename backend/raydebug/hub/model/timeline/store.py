@@ -23,7 +23,7 @@ from raydebug.api.task_facts import (
 )
 from raydebug.hub.model.timeline.columns import UNKNOWN, Columns, Int64s, Words
 from raydebug.hub.model.timeline.intern import Interner
-from raydebug.hub.model.timeline.states import ENDED, FAILS, RANK_OF, RUNS
+from raydebug.hub.model.timeline.states import ENDED, RANK_OF, RUNS
 
 DEFAULT_CAP: Final = 2_000_000
 MAX_ERRORS: Final = 4096
@@ -191,9 +191,6 @@ class TaskStore:
         word = np.frombuffer(task_id, np.uint64)
         rows = np.flatnonzero((self.columns.words == word).all(axis=1))
         return rows[np.argsort(self.columns.attempt[rows])]
-
-    def failed(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.columns.rank == FAILS)
 
 
 def actor_of(task_id: bytes) -> bytes:
