@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "frontend" / "src" / "api" / "types.gen.ts"
 sys.path.insert(0, str(ROOT / "backend"))
 
-from raydebug.api import access, doctor, errors, health, names, paused, stream, timeline, topology  # noqa: E402
+from raydebug.api import access, debug, doctor, errors, health, names, paused, stream, timeline, topology  # noqa: E402
 
 UNIONS = {"ClientMessage": stream.ClientMessage, "HubMessage": stream.HubMessage}
 ALIASES = {
@@ -29,13 +29,29 @@ ALIASES = {
     "ActorState": topology.ActorState,
     "SiteKind": paused.SiteKind,
     "Role": access.Role,
+    "SessionState": debug.SessionState,
     "CheckLevel": doctor.CheckLevel,
     "LaneKind": timeline.LaneKind,
     "TaskSource": timeline.TaskSource,
     "MarkMode": timeline.MarkMode,
     "MarkState": timeline.MarkState,
 }
-ANSWERS = [topology.Topology, paused.Paused, health.Health, health.Whoami, errors.ErrorAnswer, doctor.DoctorReport]
+ANSWERS = [
+    topology.Topology,
+    paused.Paused,
+    health.Health,
+    health.Whoami,
+    errors.ErrorAnswer,
+    doctor.DoctorReport,
+    debug.Look,
+    debug.Evaluated,
+    debug.SourceText,
+    debug.SourceBreakpoint,
+    debug.Module,
+    debug.AsyncTask,
+    debug.Console,
+    debug.DapLog,
+]
 
 
 def literal(values: typing.Iterable[Any]) -> str:

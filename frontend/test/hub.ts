@@ -54,7 +54,7 @@ export class TestHub {
       note: null,
       tasks: found.slice(0, limit),
     };
-    return { type: "reply", id: 0, error: null, grants: null, made: null, marks: null, tasks };
+    return { type: "reply", id: 0, error: null, grants: null, made: null, marks: null, tasks, debug: null };
   }
 
   private matching(q: Asked): Task[] {

@@ -7,19 +7,20 @@ queue. Requests that act come over the socket because Ray's dashboard refuses a 
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
 from raydebug.api.access import Grant, GrantMade, GrantRequest, Role
+from raydebug.api.debug import DebugSession
 from raydebug.api.errors import ErrorBody
 from raydebug.api.paused import PausedSite
 from raydebug.api.timeline import Lane, Marks, Pause, Step, Tasks, TimelineJob
 from raydebug.api.topology import Actor, Group, Job, Node, SourceState
 
-Topic = Literal["topology", "paused", "timeline"]
+Topic = Literal["topology", "paused", "timeline", "debug"]
 """``topology``: tables nodes, jobs, groups, actors, sources. ``paused``: table paused. ``timeline``: tables
-timeline_jobs, lanes, steps, pauses."""
+timeline_jobs, lanes, steps, pauses. ``debug``: table sessions."""
 
 
 # From the client -------------------------------------------------------------------------------------------------
@@ -97,8 +98,17 @@ class QueryTasks(msgspec.Struct, frozen=True, kw_only=True, tag="query_tasks"):
     limit: int = 100
 
 
+class Debug(msgspec.Struct, frozen=True, kw_only=True, tag="debug"):
+    """A command of the debugger for one worker's session: see ``raydebug.api.debug``. Answered when it is done."""
+
+    id: int
+    worker_id: str
+    command: str
+    arguments: dict[str, Any] = {}
+
+
 ClientMessage = (
-    Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks
+    Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks | Debug
 )
 
 
@@ -141,6 +151,7 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lanes: TablePatch[Lane] | None = None  # lane_id
     steps: TablePatch[Step] | None = None  # step_id
     pauses: TablePatch[Pause] | None = None  # pause_id
+    sessions: TablePatch[DebugSession] | None = None  # worker_id
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, tag="patch"):
@@ -166,6 +177,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply"):
     made: GrantMade | None = None
     marks: Marks | None = None
     tasks: Tasks | None = None
+    debug: Any = None
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag="refused"):

@@ -33,6 +33,7 @@ from raydebug.hub.http.static import StaticFiles
 from raydebug.hub.model.store import Store
 from raydebug.hub.model.timeline.timeline import TaskTimeline
 from raydebug.hub.sockets import bind_private, remove_own
+from raydebug.hub.stream.connection import Debugger
 from raydebug.hub.stream.live import Live
 from raydebug.hub.stream.publisher import Publisher
 from raydebug.hub.supervisor import FactSource, supervise
@@ -81,6 +82,7 @@ class Hub:
         sources: Sequence[FactSource] = (),
         publisher: EndpointPublisher | None = None,
         doctor: Doctor | None = None,
+        debugger: Debugger | None = None,
     ) -> None:
         self.config = config
         self.store = store or Store()
@@ -98,7 +100,7 @@ class Hub:
             allowed_hosts=config.allowed_hosts,
         )
         self.publisher = Publisher(self.store)
-        self.live = Live(self.access, self.publisher, self._welcome, self.timeline)
+        self.live = Live(self.access, self.publisher, self._welcome, self.timeline, debugger)
         self._vitals = Vitals()
         self._services = Services(
             access=self.access,

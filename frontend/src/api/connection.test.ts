@@ -152,7 +152,15 @@ it("asks questions: each gets its own answer, whole nanoseconds go out as intege
   const raw = last().raw.at(-2) as Uint8Array;
   const at = String.fromCharCode(...raw).indexOf("after_ns") + "after_ns".length;
   expect(raw[at]).toBe(0xcf);
-  const reply = { type: "reply", error: null, grants: null, made: null, marks: null, tasks: null } as const;
+  const reply = {
+    type: "reply",
+    error: null,
+    grants: null,
+    made: null,
+    marks: null,
+    tasks: null,
+    debug: null,
+  } as const;
   last().say({ ...reply, id: sent[1]?.id ?? 0, tasks: { total: 2 } as never });
   last().say({ ...reply, id: sent[0]?.id ?? 0, error: { code: "unknown_job", message: "No such job.", hint: "" } });
   expect((await second).tasks?.total).toBe(2);

@@ -1,6 +1,7 @@
 // The tables of the live stream, and how a patch changes them.
 import type {
   Actor,
+  DebugSession,
   Group,
   Job,
   Lane,
@@ -26,6 +27,7 @@ export interface Rows {
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly steps: ReadonlyMap<string, Step>;
   readonly pauses: ReadonlyMap<string, Pause>;
+  readonly sessions: ReadonlyMap<string, DebugSession>;
 }
 
 export type TableName = keyof Rows;
@@ -41,12 +43,14 @@ const KEYS: Record<TableName, string> = {
   lanes: "lane_id",
   steps: "step_id",
   pauses: "pause_id",
+  sessions: "worker_id",
 };
 
 const TABLES_OF: Record<Topic, readonly TableName[]> = {
   topology: ["nodes", "jobs", "groups", "actors", "sources"],
   paused: ["paused"],
   timeline: ["timeline_jobs", "lanes", "steps", "pauses"],
+  debug: ["sessions"],
 };
 
 export function emptyRows(): Rows {
@@ -61,6 +65,7 @@ export function emptyRows(): Rows {
     lanes: new Map(),
     steps: new Map(),
     pauses: new Map(),
+    sessions: new Map(),
   };
 }
 

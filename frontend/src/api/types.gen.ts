@@ -6,13 +6,14 @@
 export const PROTOCOL = 2;
 export const TOKEN_HEADER = "X-Raydebug-Token";
 
-export type Topic = "topology" | "paused" | "timeline";
+export type Topic = "topology" | "paused" | "timeline" | "debug";
 export type HelperState = "up" | "connecting" | "missing" | "refused";
 export type GroupKind = "verl" | "ray_train" | "actors";
 export type JobState = "running" | "finished";
 export type ActorState = "running" | "idle" | "waiting" | "paused" | "failed" | "dead" | "pending";
 export type SiteKind = "breakpoint" | "exception" | "legacy";
 export type Role = "anonymous" | "viewer" | "debugger";
+export type SessionState = "attaching" | "stopped" | "running" | "ended" | "failed";
 export type CheckLevel = "ok" | "warning" | "error";
 export type LaneKind = "driver" | "group" | "role" | "rank" | "actor" | "node" | "worker" | "pending";
 export type TaskSource = "push" | "pull";
@@ -112,6 +113,17 @@ export interface QueryTasks {
 }
 
 /**
+ * A command of the debugger for one worker's session: see ``raydebug.api.debug``. Answered when it is done.
+ */
+export interface Debug {
+  type: "debug";
+  id: number;
+  worker_id: string;
+  command: string;
+  arguments?: Record<string, unknown>;
+}
+
+/**
  * ``hub_id`` changes when the hub was restarted. ``how``: how the role was known (see Whoami).
  */
 export interface Welcome {
@@ -152,6 +164,7 @@ export interface Tables {
   lanes?: TablePatchLane | null;
   steps?: TablePatchStep | null;
   pauses?: TablePatchPause | null;
+  sessions?: TablePatchDebugSession | null;
 }
 
 /**
@@ -486,6 +499,103 @@ export interface Pause {
   candidates: string[];
 }
 
+/**
+ * ``set``: whole rows, each replaces the one with the same key. ``drop``: keys of rows that are gone.
+ */
+export interface TablePatchDebugSession {
+  set: DebugSession[];
+  drop: string[];
+}
+
+/**
+ * A row of table ``sessions``, keyed by ``worker_id``.
+ *
+ * ``state``: stopped while any thread is; ended and failed rows stay for a while, with the reason in ``note``.
+ * ``held_by``: who else is attached, where that is why it failed; it is tried again until ``detach``.
+ * ``keeper``: False where the hub itself holds debugpy's socket, so that the worker runs on should the hub die.
+ * ``tracing``: whether Python's tracing is on in this process (it is slow then, on Python 3.10 and 3.11).
+ * ``console_end``: the number after the last entry of its console; ``messages_end``: of its DAP log.
+ * ``lost_ns``: since when the hub can't reach the keeper; what is shown is of before.
+ */
+export interface DebugSession {
+  worker_id: string;
+  worker_type: "driver" | "worker";
+  job_id: string | null;
+  actor_id: string | null;
+  node_id: string;
+  pid: number;
+  group: string | null;
+  rank: number | null;
+  state: SessionState;
+  note: string | null;
+  held_by: string | null;
+  keeper: boolean;
+  python: string | null;
+  debugpy: string | null;
+  attached_ns: number;
+  attached_by: string;
+  post_mortem: boolean;
+  tracing: boolean;
+  lost_ns: number | null;
+  threads: DebugThread[];
+  breakpoints: Breakpoint[];
+  functions: string[];
+  filters: string[];
+  available_filters: (Record<string, unknown>)[];
+  evaluations: Evaluation[];
+  console_end: number;
+  messages_end: number;
+  capabilities: string[];
+}
+
+/**
+ * A thread of a session's process. ``threadId``: DAP's, valid in this session.
+ *
+ * Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
+ * a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
+ * the number of the evaluation that runs on it.
+ */
+export interface DebugThread {
+  threadId: number;
+  name: string;
+  state: "running" | "stopped";
+  reason: string | null;
+  text: string | null;
+  stop: number;
+  file: string | null;
+  line: number | null;
+  function: string | null;
+  task_id: string | null;
+  since_ns: number | null;
+  busy: number | null;
+}
+
+/**
+ * As it is. ``hits``: times a thread stopped at it, or it logged. ``message``: why it isn't verified.
+ */
+export interface Breakpoint {
+  path: string;
+  line: number;
+  condition: string | null;
+  hitCondition: string | null;
+  logMessage: string | null;
+  enabled: boolean;
+  verified: boolean;
+  message: string | null;
+  hits: number;
+}
+
+/**
+ * An evaluation that hasn't come back. ``who``: whose it is.
+ */
+export interface Evaluation {
+  evaluation: number;
+  expression: string;
+  who: string;
+  since_ns: number;
+  threadId: number | null;
+}
+
 export interface Pong {
   type: "pong";
   t: number;
@@ -502,6 +612,7 @@ export interface Reply {
   made: GrantMade | null;
   marks: Marks | null;
   tasks: Tasks | null;
+  debug: unknown;
 }
 
 /**
@@ -752,5 +863,203 @@ export interface Check {
   fix: string;
 }
 
-export type ClientMessage = Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks;
+/**
+ * All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables.
+ */
+export interface Look {
+  stop: number;
+  frames: Frame[];
+  total_frames: number;
+  frame_id: number | null;
+  scopes: Scope[];
+  variables: Variables | null;
+  exception: ExceptionInfo | null;
+}
+
+/**
+ * DAP's StackFrame. ``path`` None: the frame has no file. ``subtle``: of Ray's or debugpy's own code.
+ *
+ * ``rebuilt``: read from an exception's traceback: it can be looked at and evaluated in, not stepped.
+ */
+export interface Frame {
+  id: number;
+  name: string;
+  path: string | null;
+  line: number;
+  column: number;
+  subtle: boolean;
+  rebuilt: boolean;
+}
+
+export interface Scope {
+  name: string;
+  variablesReference: number;
+  expensive: boolean;
+  presentationHint: string | null;
+}
+
+/**
+ * A page of children; ``total``: how many there are, from ``start`` on these.
+ */
+export interface Variables {
+  variables: Variable[];
+  total: number;
+  start: number;
+}
+
+/**
+ * DAP's Variable, and ``summary``. ``evaluateName``: the expression for it in its frame, None: there is none.
+ */
+export interface Variable {
+  name: string;
+  value: string;
+  type?: string;
+  variablesReference?: number;
+  indexedVariables?: number | null;
+  namedVariables?: number | null;
+  evaluateName?: string | null;
+  presentationHint?: Record<string, unknown> | null;
+  summary?: Summary | null;
+}
+
+/**
+ * What a value is, before what is in it. ``shape`` of arrays, tensors, frames; ``length`` of containers and text.
+ *
+ * ``device``: of a tensor. ``pending``: a CUDA tensor whose stream isn't idle: metadata only. ``clipped``: characters
+ * or items left out of the value shown.
+ */
+export interface Summary {
+  kind: string;
+  shape?: number[] | null;
+  dtype?: string | null;
+  device?: string | null;
+  length?: number | null;
+  nbytes?: number | null;
+  requires_grad?: boolean | null;
+  pending?: boolean;
+  clipped?: number;
+}
+
+/**
+ * ``traceback``: as Python prints it. ``break_mode``: DAP's.
+ */
+export interface ExceptionInfo {
+  type: string;
+  message: string;
+  break_mode: string;
+  traceback: string | null;
+  cause: string | null;
+}
+
+/**
+ * DAP's evaluate response. ``running``: evaluated on a thread of the debugger while the worker ran.
+ *
+ * ``evaluation``: its number. ``waiting``: it hasn't come back in the time that one waits; it goes on, and its outcome
+ * comes as a console entry with this number.
+ */
+export interface Evaluated {
+  result: string;
+  type?: string;
+  variablesReference?: number;
+  indexedVariables?: number | null;
+  namedVariables?: number | null;
+  summary?: Summary | null;
+  running?: boolean;
+  waiting?: boolean;
+  evaluation?: number;
+}
+
+/**
+ * A file as the worker has it. ``sha256``: of its bytes. ``changed``: since the process imported it.
+ *
+ * ``breakable``: lines on which a breakpoint can hit.
+ */
+export interface SourceText {
+  path: string;
+  text: string;
+  sha256: string;
+  lines: number;
+  changed: boolean;
+  clipped: number;
+  breakable: number[];
+}
+
+/**
+ * As asked for. ``line``: from 1. ``hitCondition``: a number, ``>=5``, ``%3``. ``logMessage``:
+ * holds ``{expression}``.
+ */
+export interface SourceBreakpoint {
+  line: number;
+  condition?: string | null;
+  hitCondition?: string | null;
+  logMessage?: string | null;
+  enabled?: boolean;
+}
+
+export interface Module {
+  name: string;
+  path: string;
+}
+
+/**
+ * A task of an asyncio loop. ``current``: it is the one that stands at the breakpoint; the others wait for it.
+ */
+export interface AsyncTask {
+  name: string;
+  coroutine: string;
+  file: string | null;
+  line: number | null;
+  state: "current" | "done" | "waiting";
+  task_id: string | null;
+}
+
+/**
+ * Entries from ``since`` on; ``dropped``: older ones that are no longer kept.
+ */
+export interface Console {
+  entries: ConsoleEntry[];
+  end: number;
+  dropped: number;
+}
+
+/**
+ * ``evaluation`` joins the input, result or error of one; ``stdout``, ``stderr``: what the process printed;
+ * ``log``: of a log point; ``note``: what happened to the session.
+ */
+export interface ConsoleEntry {
+  number: number;
+  at_ns: number;
+  kind: "error" | "input" | "log" | "note" | "result" | "stderr" | "stdout";
+  text: string;
+  who?: string | null;
+  evaluation?: number | null;
+  took_ms?: number | null;
+  threadId?: number | null;
+  running?: boolean;
+  variablesReference?: number;
+  type?: string;
+  summary?: Summary | null;
+}
+
+export interface DapLog {
+  messages: DapMessage[];
+  end: number;
+  dropped: number;
+}
+
+/**
+ * ``sent``: to debugpy, else from it. ``text``: the message's JSON, clipped.
+ */
+export interface DapMessage {
+  number: number;
+  at_ns: number;
+  sent: boolean;
+  kind: "event" | "request" | "response";
+  command: string;
+  text: string;
+  took_ms: number | null;
+  success: boolean;
+}
+
+export type ClientMessage = Hello | Subscribe | Unsubscribe | Ping | MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks | Debug;
 export type HubMessage = Welcome | Patch | Pong | Reply | Refused;

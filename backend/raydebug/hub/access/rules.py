@@ -5,12 +5,13 @@ An action that isn't listed here is allowed to nobody.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
 from raydebug.api import stream
 from raydebug.api.access import Role
+from raydebug.api.debug import Command
 from raydebug.api.stream import Topic
 from raydebug.hub.access.errors import AccessError, forbidden
 
@@ -27,6 +28,9 @@ Action = Literal[
     "error_messages",
     "doctor",
     "stream",
+    "sessions",
+    "source",
+    "debug",
     "grants",
     "unknown",
 ]
@@ -44,11 +48,19 @@ LEAST: Final[dict[Action, Role]] = {
     "error_messages": "viewer",  # what exceptions say, wherever it stands: user code puts anything there
     "doctor": "viewer",
     "stream": "anonymous",
+    "sessions": "viewer",  # expressions that others evaluate stand in them
+    "source": "viewer",
+    "debug": "debugger",  # attaching is running code
     "grants": "debugger",
     "unknown": "anonymous",  # a path that doesn't exist: told apart from the others only after the other checks
 }
 
-TOPICS: Final[dict[Topic, Action]] = {"topology": "topology", "paused": "paused", "timeline": "timeline"}
+TOPICS: Final[dict[Topic, Action]] = {
+    "topology": "topology",
+    "paused": "paused",
+    "timeline": "timeline",
+    "debug": "sessions",
+}
 
 MESSAGES: Final[dict[type[msgspec.Struct], Action]] = {
     stream.Hello: "stream",
@@ -57,10 +69,16 @@ MESSAGES: Final[dict[type[msgspec.Struct], Action]] = {
     stream.Ping: "stream",
     stream.QueryTimeline: "timeline",
     stream.QueryTasks: "tasks",
+    stream.Debug: "source",  # and the action of its command
     stream.MakeGrant: "grants",
     stream.ListGrants: "grants",
     stream.RevokeGrant: "grants",
 }
+
+COMMANDS: Final[dict[str, Action]] = {
+    command: "source" if command == "source" else "debug" for command in get_args(Command)
+}
+"""The commands of ``stream.Debug``; one that isn't here is refused."""
 
 PUBLIC_IN_TOKEN_MODE: Final[frozenset[Action]] = frozenset({"shell"})
 """All that passes without Ray's token in Ray's token mode: the shell and its assets, which hold no data."""

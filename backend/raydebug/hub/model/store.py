@@ -13,6 +13,7 @@ TOPIC_TABLES: Final[dict[Topic, tuple[str, ...]]] = {
     "topology": ("nodes", "jobs", "groups", "actors", "sources"),
     "paused": ("paused",),
     "timeline": ("timeline_jobs", "lanes", "steps", "pauses"),
+    "debug": ("sessions",),
 }
 
 Table = Mapping[str, msgspec.Struct]

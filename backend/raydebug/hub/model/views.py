@@ -27,7 +27,9 @@ ALL: Final = Sight()
 _MESSAGES: Final = {"actors": "death_cause", "paused": "message"}
 """Where user code's error messages stand."""
 
-_OF_JOBS: Final = frozenset({"jobs", "groups", "actors", "paused", "timeline_jobs", "lanes", "steps", "pauses"})
+_OF_JOBS: Final = frozenset(
+    {"jobs", "groups", "actors", "paused", "timeline_jobs", "lanes", "steps", "pauses", "sessions"}
+)
 """Tables whose rows belong to jobs. Nodes and sources are everybody's."""
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -16,6 +16,7 @@ from raydebug.api.errors import ErrorBody
 from raydebug.api.names import PROTOCOL
 from raydebug.api.stream import (
     ClientMessage,
+    Debug,
     Hello,
     HubMessage,
     ListGrants,
@@ -34,7 +35,7 @@ from raydebug.api.stream import (
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
-from raydebug.hub.access.rules import MESSAGES, TOPICS
+from raydebug.hub.access.rules import COMMANDS, MESSAGES, TOPICS
 from raydebug.hub.model.timeline.timeline import TaskTimeline
 from raydebug.hub.model.views import Sight
 from raydebug.hub.stream.frames import Frame, frame
@@ -49,9 +50,17 @@ _DRAINED: Final = 64 * 1024
 """Up to here a socket counts as drained: a patch may go out while the last is still on its way."""
 _CLOSE_S: Final = 1.0
 _MOST_TASKS: Final = 1000
+_MOST_CALLS: Final = 64
+"""Debugger commands that a connection may have under way."""
 _PROTOCOLS: Final = (PROTOCOL, PROTOCOL - 1)
 
 _decoder: Final = msgspec.msgpack.Decoder(ClientMessage)
+
+
+class Debugger(Protocol):
+    """What carries out the commands of the debugger; its errors are LookupError, ValueError and AccessError."""
+
+    async def call(self, caller: Caller, worker_id: str, command: str, arguments: dict[str, Any]) -> Any: ...
 
 
 class _RefusedError(Exception):
@@ -78,9 +87,12 @@ class Connection:
         publisher: Publisher,
         welcome: Callable[[Caller], Welcome],
         timeline: TaskTimeline,
+        debugger: Debugger | None,
     ) -> None:
         self.caller = caller
         self._timeline = timeline
+        self._debugger = debugger
+        self._calls: set[asyncio.Task[None]] = set()
         self._ws = ws
         self._transport = transport
         self._asked = asked
@@ -121,6 +133,8 @@ class Connection:
             await self.refuse(error.body)
         finally:
             self._publisher.forget(self)
+            for call in self._calls:
+                call.cancel()
 
     async def refuse(self, body: ErrorBody, code: int = WSCloseCode.POLICY_VIOLATION) -> None:
         """Say why, then close."""
@@ -183,8 +197,38 @@ class Connection:
             self._publisher.subscribe(self, message.topic)
         elif isinstance(message, Unsubscribe):
             self._publisher.unsubscribe(self, message.topic)
+        elif isinstance(message, Debug):
+            # What a debugger's command asks for may take as long as user code takes: others go on meanwhile.
+            call = asyncio.create_task(self._call(message))
+            self._calls.add(call)
+            call.add_done_callback(self._calls.discard)
         else:
             self._say(self._reply(message))
+
+    async def _call(self, message: Debug) -> None:
+        self._say(await self._answer(message))
+
+    async def _answer(self, message: Debug) -> Reply:
+        try:
+            self._access.require(self.caller, MESSAGES[Debug])
+            self._access.require(self.caller, COMMANDS.get(message.command, "debug"))
+            if message.command not in COMMANDS:
+                raise ValueError(f"{message.command[:100]!r} isn't a command; there are {', '.join(sorted(COMMANDS))}")
+            if self._debugger is None:
+                raise LookupError("this hub has no debugger")
+            if len(self._calls) > _MOST_CALLS:
+                raise ValueError(f"{_MOST_CALLS} commands are under way on this connection, more aren't taken")
+            body = await self._debugger.call(self.caller, message.worker_id, message.command, message.arguments)
+            return Reply(id=message.id, debug=body)
+        except AccessError as error:
+            return Reply(id=message.id, error=error.body)
+        except LookupError as error:
+            return Reply(id=message.id, error=ErrorBody("unknown", str(error.args[0] if error.args else error)))
+        except ValueError as error:
+            return Reply(id=message.id, error=ErrorBody("bad_query", str(error)))
+        except Exception:
+            logger.exception("the debugger's %s failed", message.command[:100])
+            return Reply(id=message.id, error=ErrorBody("internal", "The hub failed on this.", "See its log."))
 
     def _reply(self, message: MakeGrant | ListGrants | RevokeGrant | QueryTimeline | QueryTasks) -> Reply:
         try:

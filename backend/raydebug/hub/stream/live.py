@@ -15,7 +15,7 @@ from raydebug.hub.access.caller import Caller
 from raydebug.hub.access.errors import AccessError
 from raydebug.hub.access.gate import Access, Asked
 from raydebug.hub.model.timeline.timeline import TaskTimeline
-from raydebug.hub.stream.connection import HEARTBEAT_S, MAX_FRAME, Connection
+from raydebug.hub.stream.connection import HEARTBEAT_S, MAX_FRAME, Connection, Debugger
 from raydebug.hub.stream.publisher import Publisher
 
 _CHECK_S: Final = 0.5
@@ -31,8 +31,10 @@ class Live:
         publisher: Publisher,
         welcome: Callable[[Caller], Welcome],
         timeline: TaskTimeline,
+        debugger: Debugger | None = None,
     ) -> None:
         self._timeline = timeline
+        self._debugger = debugger
         self._access = access
         self._publisher = publisher
         self._welcome = welcome
@@ -57,7 +59,7 @@ class Live:
         if transport is None:
             return ws
         connection = Connection(
-            ws, transport, asked, caller, self._access, self._publisher, self._welcome, self._timeline
+            ws, transport, asked, caller, self._access, self._publisher, self._welcome, self._timeline, self._debugger
         )
         self._connections.add(connection)
         try:
