@@ -211,7 +211,7 @@ async def test_messages(serve: Serve, mode: str, way: str) -> None:
 
 async def _allowed(live: Live, message: msgspec.Struct) -> bool:
     await live.say(message)
-    answers = []
+    answers: list[Any] = []
     if isinstance(message, stream.Debug):  # answered when it is done, not in turn
         while not isinstance(answer := await live.hear(), stream.Reply):
             pass
