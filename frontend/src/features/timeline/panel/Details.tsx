@@ -37,11 +37,11 @@ function Selected({ jobId, selected }: { jobId: string; selected: TaskRef }) {
   const t = useWords().timelinePanel;
   const version = useVersion(jobId);
   const [ended, setEnded] = useState(false);
-  // What has finished doesn't change any more, what failed may be tried again.
+  // What finished a while ago doesn't change any more; its owner says the end before its worker says the start.
   const { answer, error } = useTasks({ job_id: jobId, task_id: selected.task_id }, ended ? null : version);
   const attempts = answer?.tasks ?? [];
   const task = attempts.find((one) => one.attempt === selected.attempt) ?? attempts.at(-1);
-  const over = task !== undefined && task.state !== "FAILED" && hasEnded(task);
+  const over = task !== undefined && task.state !== "FAILED" && hasEnded(task) && settled(task);
   if (over !== ended) setEnded(over);
   if (task) return <Known task={task} attempts={attempts} wanted={selected.attempt} />;
   return (
@@ -63,6 +63,10 @@ function Selected({ jobId, selected }: { jobId: string; selected: TaskRef }) {
     </section>
   );
 }
+
+/** Workers report each second, late under load: after so long nothing more is to come. */
+const SETTLED_MS = 15_000;
+const settled = (task: Task): boolean => hubNow() - (task.end_ns ?? 0) / 1e6 > SETTLED_MS;
 
 function Close() {
   const words = useWords();
