@@ -23,8 +23,9 @@ from raydebug.hub.model.cluster import Cluster
 from raydebug.hub.model.pending_steps import PendingSteps
 from raydebug.hub.model.store import Store
 from raydebug.hub.model.timeline.timeline import Origin, TaskTimeline
+from raydebug.hub.nodes.dial import NodeAddress
 from raydebug.hub.sources.gcs import GcsSource, StatsSource
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.sources.helpers import Helpers
 from raydebug.hub.sources.paused import PausedSource
 from raydebug.hub.sources.refresh import Refresher
 from raydebug.hub.sources.since import SinceFile
@@ -156,7 +157,7 @@ class RealCluster:
     async def _looked(self) -> None:
         headers = ray_compat.ray_token_headers()
         await self.helpers.sync(
-            HelperAddress(node.node_id, _agent_url(node), headers)
+            NodeAddress(node.node_id, _agent_url(node), headers)
             for node in self.cluster.facts.nodes
             if node.alive and node.agent_port
         )
