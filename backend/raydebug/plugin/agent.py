@@ -98,7 +98,7 @@ class Spawner:
     async def handle_keeper(self, request: web.Request) -> web.StreamResponse:
         if not self.keeper_wanted.is_set():
             if "running" in request.query:
-                return web.Response(status=503, text="raydebug's keeper isn't needed yet.\n")
+                return web.Response(status=204)
             self.keeper_wanted.set()
         return await self._pass_on(request, self.keeper, AGENT_KEEPER_PATH)
 

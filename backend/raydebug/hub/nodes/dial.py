@@ -54,6 +54,8 @@ def note_for_status(status: int, body: str, node_id: NodeId, what: str = "helper
     if status == 404:
         fix = "`pip install raydebug` into Ray's environment there, then restart Ray on that node"
         return Unreachable("missing", f"raydebug isn't installed on {node}. {fix}.", RETRY_REFUSED_S)
+    if status == 204:
+        return Unreachable("missing", f"No {what} runs on {node} yet.")
     if status in (401, 403):
         note = f"Ray's agent on {node} refused the hub's token (HTTP {status}){said}"
         return Unreachable("refused", note, RETRY_REFUSED_S)
