@@ -43,7 +43,7 @@ ROOMS = {
     "hub.sources": room("api ray_compat hub.model"),
     "hub.model": room("api"),
     "hub.collect": room("api ray_compat"),
-    "hub.debugger": room("api hub.access"),
+    "hub.debugger": room("api hub.access probe"),
     "hub.http": room("api hub.model hub.access"),
     "hub.stream": room("api hub.model hub.access"),
     "hub.access": room("api"),
@@ -51,6 +51,8 @@ ROOMS = {
     "hub.doctor": room("api ray_compat"),
     "helper": room("api"),
     "worker": room("api", lazily="ray_compat"),
+    # Sent as text into workers that may not have raydebug.
+    "probe": room(),
     "cli": room("api", lazily="hub.app hub.access hub.doctor demo ray_compat"),
     "demo": room(),
 }
