@@ -53,6 +53,8 @@ ROOMS = {
     "helper": room("api dap"),
     "dap": room(),
     "worker": room("api", lazily="ray_compat"),
+    # Sent as text into workers that may not have raydebug.
+    "probe": room(),
     "cli": room("api", lazily="hub.app hub.access hub.doctor demo ray_compat"),
     "demo": room(),
 }

@@ -7,7 +7,15 @@ import json
 import time
 from typing import Any, Final
 
-from raydebug.api.facts import ActorFact, DebuggeeFact, JobFact, LegacySessionFact, NodeFact, PausedWorkerFact, WorkerStat
+from raydebug.api.facts import (
+    ActorFact,
+    DebuggeeFact,
+    JobFact,
+    LegacySessionFact,
+    NodeFact,
+    PausedWorkerFact,
+    WorkerStat,
+)
 
 from .facts import actor_fact, address_node, hex_id, job_fact, legacy_session, method_names, node_fact
 from .protocol import grpc_channel, protocol
@@ -76,9 +84,7 @@ class Gcs:
             return None
         pb = protocol()
         request = pb.gcs.GetWorkerInfoRequest(worker_id=wanted)
-        answer = await self._call(
-            pb.gcs_grpc.WorkerInfoGcsServiceStub, "GetWorkerInfo", request, missing_is_none=True
-        )
+        answer = await self._call(pb.gcs_grpc.WorkerInfoGcsServiceStub, "GetWorkerInfo", request, missing_is_none=True)
         worker = answer.worker_table_data if answer is not None else None
         if worker is None or not worker.is_alive or worker.worker_address.worker_id != wanted:
             return None

@@ -64,7 +64,7 @@ class Breakpoints:
         """Take debugpy's answer to :meth:`request`."""
         made = list((body or {}).get("breakpoints") or [])
         before = {(row.line, row.condition, row.logMessage): row.hits for row in self._rows.get(path, [])}
-        rows = []
+        rows: list[Breakpoint] = []
         for one in self.wanted.lines.get(path, []):
             got = made.pop(0) if one.enabled and made else {}
             if isinstance(got.get("id"), int):

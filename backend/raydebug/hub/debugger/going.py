@@ -129,8 +129,10 @@ async def run_beside(session: Session, expression: str) -> Any:
     """Evaluate in a worker that runs, on a thread of its own there: debugpy's would be lost to one that never ends."""
     told = await session.probe("start", expression=expression)
     for attempt in range(10_000_000):
-        if "ticket" not in told:
-            return told
+        if "value" in told:
+            return told["value"]
+        if "error" in told:
+            raise DebugError("failed", f"{told['type']}: {told['message']}", told["error"])
         await asyncio.sleep(POLL_S[min(attempt, len(POLL_S) - 1)])
         told = await session.probe("poll", ticket=told["ticket"])
     raise DebugError("busy", "It never ended.")

@@ -200,7 +200,7 @@ class Session:
         )
         return str(body.get("result", ""))
 
-    async def probe(self, function: str, thread: Thread | None = None, **arguments: Any) -> Any:
+    async def probe(self, function: str, thread: Thread | None = None, /, **arguments: Any) -> Any:
         """A function of the probe, on the stopped ``thread``, else on debugpy's own. Raises DebugError."""
         frame_id = None if thread is None else self.place(thread)
         work = asyncio.ensure_future(self._probe(function, frame_id, arguments))
@@ -212,12 +212,9 @@ class Session:
 
     async def _probe(self, function: str, frame_id: int | None, arguments: dict[str, Any]) -> Any:
         text = probe.call(function, **arguments)
-        try:
-            result = await self.evaluate(text, frame_id, "clipboard")
-        except DebugError as error:
-            if probe.NAME not in error.body.message:
-                raise
-            await self.evaluate(probe.bootstrap(), None, "clipboard")  # a worker that hasn't got it
+        result = await self.evaluate(text, frame_id, "clipboard")
+        if "NotInstalledError" in result[:100]:
+            await self.evaluate(probe.bootstrap(), None, "clipboard")
             result = await self.evaluate(text, frame_id, "clipboard")
         return self.unpack(result)
 
@@ -226,13 +223,13 @@ class Session:
         """The value in a probe's answer. Raises DebugError with the error in it."""
         try:
             answer = msgspec.json.decode(result)
-        except msgspec.DecodeError as error:
-            raise DebugError("failed", f"The worker's answer can't be read: {result[:200]!r}") from error
+        except msgspec.DecodeError as bad:
+            raise DebugError("failed", f"The worker's answer can't be read: {result[:200]!r}") from bad
         if answer.get("ok"):
             return answer.get("value")
         error = answer.get("error") or {}
         text = f"{error.get('type', 'Error')}: {error.get('message', '')}"
-        if error.get("message") == "gone":
+        if error.get("type") in ("GoneError", "NoFrameError"):
             raise DebugError("gone", "This value is of an earlier stop.")
         raise DebugError("failed", text, str(error.get("traceback") or ""))
 

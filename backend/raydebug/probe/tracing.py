@@ -1,0 +1,215 @@
+"""Python's tracing in this process: taken away, so that training runs at its own speed, and brought back.
+
+With ``sys.settrace`` (Python 3.10 and 3.11) debugpy traces every thread from ``listen`` on, for good. A thread freed of
+that is deaf: line breakpoints and pauses don't reach it until ``arm``. With ``sys.monitoring`` (3.12 and later) only
+the events that debugpy asks for cost anything.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+TCP, NODELAY = 6, 1
+
+
+def _part(name: str) -> Any:
+    module = sys.modules.get(name)
+    if module is None:
+        raise RuntimeError(f"{name} isn't loaded: no debugpy in this process")
+    return module
+
+
+def _debugger() -> Any:
+    found = _part("pydevd").get_global_debugger()
+    if found is None:
+        raise RuntimeError("debugpy doesn't run in this process")
+    return found
+
+
+def by_monitoring() -> bool:
+    constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
+    return bool(getattr(constants, "PYDEVD_USE_SYS_MONITORING", False))
+
+
+def free_this_thread() -> dict[str, Any]:
+    """No trace in the calling thread; for a stopped one, just before it goes on."""
+    if by_monitoring():
+        _stop_monitoring()
+    else:
+        _debugger().disable_tracing()
+    return state()
+
+
+def free_all() -> dict[str, Any]:
+    """No trace in any thread, those to come included. Threads that run lose theirs at their next call."""
+    if by_monitoring():
+        _stop_monitoring()
+        return state()
+    threading.settrace(None)  # type: ignore[arg-type]
+    monkey = sys.modules.get("_pydev_bundle.pydev_monkey")
+    if monkey is not None:
+        monkey.undo_patch_thread_modules()
+    tracing = _part("pydevd_tracing")
+    # pydevd replaces sys.settrace by one that warns on the program's stderr.
+    settrace: Callable[[Any], None] = tracing.TracingFunctionHolder._original_tracing or sys.settrace
+
+    def remove(*_: Any) -> None:
+        settrace(None)
+
+    tracing.set_trace_to_threads(remove, create_dummy_thread=False)
+    return state()
+
+
+def arm() -> dict[str, Any]:
+    """Tracing in all threads, those to come included: what is set as a breakpoint hits."""
+    debugger = _debugger()
+    if by_monitoring():
+        monitoring = _monitoring()
+        monitoring.start_monitoring(all_threads=True)
+        monitoring.update_monitor_events()
+        debugger.set_tracing_for_untraced_contexts()
+        monitoring.restart_events()
+        return state()
+    debugger.patch_threads()
+    _part("pydevd_tracing").set_trace_to_threads(debugger.get_thread_local_trace_func())
+    debugger.set_tracing_for_untraced_contexts()
+    return state()
+
+
+def nodelay() -> bool:
+    """debugpy writes each message in two parts, and Nagle's algorithm holds the second back for 40 ms."""
+    sock = getattr(getattr(_debugger(), "writer", None), "sock", None)
+    if sock is None:
+        return False
+    sock.setsockopt(TCP, NODELAY, 1)
+    return True
+
+
+# Monitoring
+
+
+def _monitoring() -> Any:
+    return _part("_pydevd_sys_monitoring.pydevd_sys_monitoring")
+
+
+def _stop_monitoring() -> None:
+    """No global events. debugpy asks for them anew with each breakpoint, pause or step."""
+    monitoring = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+    if monitoring.get_tool(monitoring.DEBUGGER_ID) == "pydevd":
+        monitoring.set_events(monitoring.DEBUGGER_ID, 0)
+
+
+# What is on
+
+
+def state() -> dict[str, Any]:
+    """Whether tracing is on, in which threads (by name), and in threads to come.
+
+    ``tracing`` is what slows the process; ``events``: with monitoring, those asked for globally.
+    """
+    if by_monitoring():
+        monitoring = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+        on = monitoring.get_tool(monitoring.DEBUGGER_ID) == "pydevd"
+        mask = monitoring.get_events(monitoring.DEBUGGER_ID) if on else 0
+        names = [name for name in dir(monitoring.events) if name.isupper() and name != "NO_EVENTS"]
+        events = sorted(name for name in names if mask & getattr(monitoring.events, name))
+        return {"by": "monitoring", "tracing": bool(mask), "events": events, "threads": [], "new_threads": False}
+    traced = traced_threads()
+    own = {
+        thread.ident
+        for thread in threading.enumerate()
+        if getattr(thread, "pydev_do_not_trace", False) or getattr(thread, "is_pydev_daemon_thread", False)
+    }
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    found = [] if traced is None else sorted(names.get(ident) or str(ident) for ident in traced - own)
+    new = _patched() or threading.gettrace() is not None
+    return {
+        "by": "settrace",
+        "tracing": bool(found) or new if traced is not None else None,
+        "events": [],
+        "threads": found,
+        "new_threads": new,
+    }
+
+
+def _patched() -> bool:
+    thread = sys.modules["_thread"]
+    original = getattr(thread, "_original_start_new_thread", None)
+    return original is not None and getattr(thread, "start_new_thread", None) is not original
+
+
+class _Layout:
+    """Where a thread's state keeps its ident, its trace object: learnt from a thread that knows both."""
+
+    WORDS = 32
+
+    def __init__(self) -> None:
+        self.ident = self.trace = -1
+        sentinel = _Sentinel()
+        done = threading.Lock()
+        done.acquire()
+        holder = sys.modules.get("pydevd_tracing")
+        original = getattr(getattr(holder, "TracingFunctionHolder", None), "_original_tracing", None)
+        settrace = original or sys.settrace
+        thread = sys.modules["_thread"]
+        start = getattr(thread, "_original_start_new_thread", None) or thread.start_new_thread
+
+        def learn() -> None:
+            try:
+                settrace(sentinel)
+                words = _words(_api("PyThreadState_Get")(), self.WORDS)
+                settrace(None)
+                self.ident = words.index(threading.get_ident())
+                self.trace = words.index(id(sentinel))
+            except Exception:
+                self.ident = self.trace = -1
+            finally:
+                done.release()
+
+        start(learn, ())
+        done.acquire()
+
+
+class _Sentinel:
+    def __call__(self, *_: Any) -> None:
+        return None
+
+
+def _api(name: str) -> Any:
+    function = getattr(ctypes.pythonapi, name)
+    function.restype = ctypes.c_void_p
+    return function
+
+
+def _words(address: int, count: int) -> list[int]:
+    return list((ctypes.c_uint64 * count).from_address(address))
+
+
+_layouts: list[_Layout] = []
+
+
+def traced_threads() -> set[int] | None:
+    """The idents of threads with a trace function, read from the interpreter's own list; None: can't be told."""
+    if sys.version_info >= (3, 12):
+        return None
+    if not _layouts:
+        _layouts.append(_Layout())
+    layout = _layouts[0]
+    if layout.ident < 0 or layout.trace < 0:
+        return None
+    first, following = _api("PyInterpreterState_ThreadHead"), _api("PyThreadState_Next")
+    found: set[int] = set()
+    # ctypes.pythonapi keeps the GIL: no thread comes or goes between two calls but while we run Python code between.
+    thread = first(ctypes.c_void_p(_api("PyInterpreterState_Get")()))
+    for _ in range(100_000):
+        if not thread:
+            break
+        words = _words(thread, layout.WORDS)
+        if words[layout.trace]:
+            found.add(words[layout.ident])
+        thread = following(ctypes.c_void_p(thread))
+    return found
