@@ -18,7 +18,7 @@ class Wanted(msgspec.Struct):
 
     lines: dict[str, list[SourceBreakpoint]] = {}
     functions: list[str] = []
-    filters: list[str] = ["uncaught"]
+    filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
 
 
 class Breakpoints:
