@@ -77,10 +77,8 @@ def is_model(value: Any) -> bool:
 
 def named(value: Any, name: str, package: str) -> bool:
     """Whether the class or a base is ``package.….name``, for packages that are not looked into."""
-    for base in type(value).__mro__:
-        if base.__name__ == name and str(base.__module__).split(".")[0] == package:
-            return True
-    return False
+    bases = type(value).__mro__
+    return any(base.__name__ == name and str(base.__module__).split(".")[0] == package for base in bases)
 
 
 def is_tensordict(value: Any) -> bool:
@@ -127,9 +125,8 @@ def pending(tensor: Any) -> bool:
 
 
 def has_data(tensor: Any) -> bool:
-    return not (
-        plain(tensor, "is_meta") or str(plain(tensor, "device")) == "meta" or named(tensor, "FakeTensor", "torch")
-    )
+    meta = bool(plain(tensor, "is_meta")) or str(plain(tensor, "device")) == "meta"
+    return not meta and not named(tensor, "FakeTensor", "torch")
 
 
 def shape_of(value: Any) -> list[int] | None:
@@ -172,7 +169,8 @@ _families: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 def family(value: Any) -> str:
     """Which of these a value is, "" for none: by its class, which exists only once its package is loaded."""
     kind = type(value)
-    plain_class = type(kind).__hash__ is type.__hash__ and type(kind).__eq__ is type.__eq__
+    meta: Any = type(kind)
+    plain_class = meta.__hash__ is type.__hash__ and meta.__eq__ is type.__eq__
     known = _families.get(kind) if plain_class else None
     if known is None:
         known = next((name for name, test in _TESTS if test(value)), "")
@@ -262,6 +260,10 @@ def _preview(value: Any, shape: list[int] | None, wait: bool) -> str:
         return ""
 
 
+def _size(shape: list[int] | None) -> str:
+    return "×".join(map(str, shape or []))
+
+
 def value_text(value: Any) -> str | None:
     """The text of an array or the like; None: it is none."""
     found = summary(value)
@@ -269,7 +271,7 @@ def value_text(value: Any) -> str | None:
         return str(value) if family(value) == "scalar" and _simple(value) else None
     kind, shape = found["kind"], found.get("shape")
     name = type(value).__name__
-    size = "×".join(map(str, shape)) if shape else ""
+    size = _size(shape)
     if kind == "tensor":
         parts = [str(found["dtype"])]
         if not str(found["device"]).startswith("cpu"):
@@ -288,10 +290,10 @@ def value_text(value: Any) -> str | None:
     if kind == "dataframe":
         return f"{name}[{size}]"
     if kind == "model":
-        own = [
-            f"{key} {'×'.join(map(str, shape_of(part) or []))}" for key, part in parts_of(value, "_parameters").items()
-        ]
-        return f"{name}({found['length']} modules)" if found["length"] else f"{name}({', '.join(own[:8])})"
+        if found["length"]:
+            return f"{name}({found['length']} modules)"
+        own = list(parts_of(value, "_parameters").items())[:8]
+        return f"{name}({', '.join(f'{key} {_size(shape_of(part))}'.strip() for key, part in own)})"
     if kind == "tensordict":
         return f"{name}[{size}] {found['length']} keys"
     return f"{name}[{size}]" if size else name

@@ -27,7 +27,7 @@ class NoFrameError(LookupError):
 
 
 def find(frame: int) -> tuple[types.FrameType, int | None, bool]:
-    """The frame of a handle, or of DAP's ``frameId`` (pydevd's id); its thread's ident; whether it is rebuilt."""
+    """The frame of a handle, or of DAP's ``frameId``; its thread's ident; whether it is rebuilt."""
     if handles.has(frame):
         value, _ = handles.get(frame)
         if type(value) is types.FrameType:
@@ -36,9 +36,9 @@ def find(frame: int) -> tuple[types.FrameType, int | None, bool]:
     debugger = pydevd.get_global_debugger() if pydevd is not None else None
     if debugger is not None:
         # A frame is looked up under its thread's name, which the caller needn't know.
-        manager = debugger.suspended_frames_manager
+        manager, address = debugger.suspended_frames_manager, handles.of_pydevd(frame)
         for thread_id in list(manager._thread_id_to_tracker):
-            found = debugger.find_frame(thread_id, frame)
+            found = debugger.find_frame(thread_id, frame if address is None else address)
             if isinstance(found, types.FrameType):
                 return found, handles.pydevd_thread(thread_id), False
     raise NoFrameError("no such frame: its thread went on")

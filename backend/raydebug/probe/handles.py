@@ -89,12 +89,12 @@ def has(reference: int) -> bool:
 
 
 def forget(thread: int | str | None = None) -> int:
-    """Drop the handles of the thread with this ident, of ``"this"`` thread, or all. How many there were."""
+    """Drop the handles of a thread (DAP's ``threadId``, an ident, or ``"this"``) or all. How many there were."""
+    ident = None if thread is None else threading.get_ident() if thread == "this" else ident_of(int(thread))
     with _lock:
-        if thread is None:
+        if ident is None:
             gone = list(_groups.items())
         else:
-            ident = threading.get_ident() if thread == "this" else int(thread)
             gone = [(ident, _groups[ident])] if ident in _groups else []
         for ident, group in gone:
             del _groups[ident]
@@ -104,6 +104,18 @@ def forget(thread: int | str | None = None) -> int:
     # Objects die outside the lock: a finalizer may run code that comes back here.
     del gone
     return count
+
+
+def of_pydevd(dap_id: int) -> Any:
+    """What pydevd calls the object of DAP's number: a frame's address, a thread's name. None: it knows no such."""
+    schema = sys.modules.get("_pydevd_bundle._debug_adapter.pydevd_base_schema")
+    return getattr(getattr(schema, "BaseSchema", None), "_dap_id_to_obj_id", {}).get(dap_id)
+
+
+def ident_of(thread: int) -> int:
+    found = of_pydevd(thread)
+    ident = pydevd_thread(found) if isinstance(found, str) else None
+    return thread if ident is None else ident
 
 
 def pydevd_thread(pydevd_id: str | None) -> int | None:

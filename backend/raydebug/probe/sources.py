@@ -90,7 +90,10 @@ def _runs(path: str) -> bool:
 
 
 def read(path: str, any_file: bool = False) -> dict[str, Any]:
-    """A source file's text (``api.debug.SourceText``). Only what the process has loaded as code, but for ``any_file``."""
+    """A source file's text (``api.debug.SourceText``).
+
+    Only what the process has loaded as code, but with ``any_file``: who may look at sources may not read every file.
+    """
     if "\0" in path:
         raise ValueError("no path")
     namespace = _module_of(path)

@@ -130,10 +130,8 @@ def readable(value: Any) -> Data:
         raise UnreadableError("pending: its CUDA stream is busy, and reading would wait for it")
     value = value.detach()
     if value.is_nested:
-        value, note = (
-            value.values() if str(value.layout) == "torch.jagged" else _joined(value),
-            "the values of all parts",
-        )
+        jagged = str(value.layout) == "torch.jagged"
+        value, note = value.values() if jagged else _joined(value), "the values of all parts"
     elif str(value.layout) == "torch.sparse_coo":
         value, note = value._values(), "the stored values of a sparse tensor"
     elif str(value.layout) != "torch.strided":
@@ -396,9 +394,7 @@ def _pandas_table(value: Any, rows: Any, columns: Any) -> dict[str, Any]:
         "names": [cell_text(name) for name in window.columns.tolist()],
         "dtypes": [arrays.short_dtype(dtype) for dtype in window.dtypes.tolist()],
         "labels": [cell_text(label) for label in window.index.tolist()],
-        "cells": [list(row) for row in zip(*by_column, strict=True)]
-        if by_column
-        else [[] for _ in range(bottom - top)],
+        "cells": [[column[row] for column in by_column] for row in range(bottom - top)],
     }
 
 

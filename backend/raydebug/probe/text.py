@@ -6,6 +6,7 @@ items long, or a CUDA tensor whose printing waits for a stream for ever.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import types
@@ -22,7 +23,7 @@ MOST_BITS = 3000
 
 _object_repr = object.__repr__
 _PLAIN = frozenset({bool, float, complex, type(None), type(Ellipsis), type(NotImplemented)})
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 # What arrays, tensors and frames look like is another module's affair: it registers itself here.
 special: list[Callable[[Any], str | None]] = []
@@ -176,10 +177,10 @@ class Writer:
         elif issubclass(kind, (list, tuple, set, frozenset, deque)):
             base = next(base for base in (list, tuple, set, frozenset, deque) if issubclass(kind, base))
             self.container(value, kind, base, depth)
-        elif issubclass(kind, (str, bytes, bytearray)) and len_of(value) > self.limit:
-            base = next(base for base in (str, bytes, bytearray) if issubclass(kind, base))
-            self.string(base.__getitem__(value, slice(0, self.limit)), depth)
-            self.clipped = len_of(value) - self.limit if depth == 0 else 0
+        elif issubclass(kind, str) and len_of(value) > self.limit:
+            self.string(str.__str__(value), depth)
+        elif issubclass(kind, (bytes, bytearray)) and len_of(value) > self.limit:
+            self.string(bytes(memoryview(value)[: self.limit + 1]), depth)
         elif issubclass(kind, int) and int.bit_length(value) > MOST_BITS:
             self.add(integer(value))
         elif is_dataclass_text(kind):
@@ -298,12 +299,10 @@ guard: list[Callable[[], Any]] = []
 
 def contained_repr(value: Any, kind: type) -> str:
     """A value's own ``__repr__``, with whatever it may do wrong kept in."""
+    own: Any = kind.__repr__
     try:
-        if guard:
-            with guard[0]():
-                text = kind.__repr__(value)
-        else:
-            text = kind.__repr__(value)
+        with guard[0]() if guard else contextlib.nullcontext():
+            text = own(value)
     except BaseException as error:
         return f"<{type_name(kind)}: its repr raised {type(error).__name__}>"
     if not isinstance(text, str):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -45,23 +46,56 @@ def free_this_thread() -> dict[str, Any]:
 
 
 def free_all() -> dict[str, Any]:
-    """No trace in any thread, those to come included. Threads that run lose theirs at their next call."""
+    """No trace in any thread, those to come included. Threads that run lose theirs at their next call.
+
+    Only when no thread is stepping, and those that stand are about to go on.
+    """
     if by_monitoring():
         _stop_monitoring()
         return state()
-    threading.settrace(None)  # type: ignore[arg-type]
+    threading.settrace(None)
     monkey = sys.modules.get("_pydev_bundle.pydev_monkey")
     if monkey is not None:
         monkey.undo_patch_thread_modules()
-    tracing = _part("pydevd_tracing")
-    # pydevd replaces sys.settrace by one that warns on the program's stderr.
-    settrace: Callable[[Any], None] = tracing.TracingFunctionHolder._original_tracing or sys.settrace
-
-    def remove(*_: Any) -> None:
-        settrace(None)
-
-    tracing.set_trace_to_threads(remove, create_dummy_thread=False)
+    own = _own_threads()
+    for ident, frame in sys._current_frames().items():
+        step: types.FrameType | None = None if ident in own else frame
+        while step is not None:
+            # Debugpy's tracer of a frame brings the thread's back at the frame's next line.
+            if step.f_trace is not None:
+                step.f_trace = None
+            step = step.f_back
+    _set_trace(_remove, create_dummy_thread=False)
     return state()
+
+
+def _settrace() -> Callable[[Any], None]:
+    """The interpreter's own: pydevd replaces it by one that warns on the program's stderr."""
+    holder = getattr(sys.modules.get("pydevd_tracing"), "TracingFunctionHolder", None)
+    found: Callable[[Any], None] = getattr(holder, "_original_tracing", None) or sys.settrace
+    return found
+
+
+def _remove(*_: Any) -> None:
+    """A tracer that takes itself away."""
+    _settrace()(None)
+
+
+def _set_trace(tracer: Any, create_dummy_thread: bool) -> None:
+    """In all threads of the program, also those that the interpreter knows but that run no Python just now."""
+    idents = threads()
+    wanted = None if idents is None else set(idents) - _own_threads()
+    _part("pydevd_tracing").set_trace_to_threads(tracer, wanted, create_dummy_thread)
+
+
+def _own_threads() -> set[int | None]:
+    """debugpy's, which it hides from ``threading.enumerate``."""
+    active: dict[int, threading.Thread] = getattr(threading, "_active", {})
+    return {
+        thread.ident
+        for thread in list(active.values())
+        if getattr(thread, "pydev_do_not_trace", False) or getattr(thread, "is_pydev_daemon_thread", False)
+    }
 
 
 def arm() -> dict[str, Any]:
@@ -75,7 +109,7 @@ def arm() -> dict[str, Any]:
         monitoring.restart_events()
         return state()
     debugger.patch_threads()
-    _part("pydevd_tracing").set_trace_to_threads(debugger.get_thread_local_trace_func())
+    _set_trace(debugger.get_thread_local_trace_func(), create_dummy_thread=True)
     debugger.set_tracing_for_untraced_contexts()
     return state()
 
@@ -118,14 +152,11 @@ def state() -> dict[str, Any]:
         names = [name for name in dir(monitoring.events) if name.isupper() and name != "NO_EVENTS"]
         events = sorted(name for name in names if mask & getattr(monitoring.events, name))
         return {"by": "monitoring", "tracing": bool(mask), "events": events, "threads": [], "new_threads": False}
-    traced = traced_threads()
-    own = {
-        thread.ident
-        for thread in threading.enumerate()
-        if getattr(thread, "pydev_do_not_trace", False) or getattr(thread, "is_pydev_daemon_thread", False)
-    }
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
-    found = [] if traced is None else sorted(names.get(ident) or str(ident) for ident in traced - own)
+    known = threads()
+    traced = None if known is None else {ident for ident, on in known.items() if on}
+    own = _own_threads()
+    called = {thread.ident: thread.name for thread in threading.enumerate()}
+    found = [] if traced is None else sorted(called.get(ident) or str(ident) for ident in traced - own)
     new = _patched() or threading.gettrace() is not None
     return {
         "by": "settrace",
@@ -152,9 +183,7 @@ class _Layout:
         sentinel = _Sentinel()
         done = threading.Lock()
         done.acquire()
-        holder = sys.modules.get("pydevd_tracing")
-        original = getattr(getattr(holder, "TracingFunctionHolder", None), "_original_tracing", None)
-        settrace = original or sys.settrace
+        settrace = _settrace()
         thread = sys.modules["_thread"]
         start = getattr(thread, "_original_start_new_thread", None) or thread.start_new_thread
 
@@ -192,8 +221,8 @@ def _words(address: int, count: int) -> list[int]:
 _layouts: list[_Layout] = []
 
 
-def traced_threads() -> set[int] | None:
-    """The idents of threads with a trace function, read from the interpreter's own list; None: can't be told."""
+def threads() -> dict[int, bool] | None:
+    """The idents of all threads and whether each is traced, by the interpreter's own list; None: can't be told."""
     if sys.version_info >= (3, 12):
         return None
     if not _layouts:
@@ -202,14 +231,13 @@ def traced_threads() -> set[int] | None:
     if layout.ident < 0 or layout.trace < 0:
         return None
     first, following = _api("PyInterpreterState_ThreadHead"), _api("PyThreadState_Next")
-    found: set[int] = set()
+    found: dict[int, bool] = {}
     # ctypes.pythonapi keeps the GIL: no thread comes or goes between two calls but while we run Python code between.
     thread = first(ctypes.c_void_p(_api("PyInterpreterState_Get")()))
     for _ in range(100_000):
         if not thread:
             break
         words = _words(thread, layout.WORDS)
-        if words[layout.trace]:
-            found.add(words[layout.ident])
+        found[words[layout.ident]] = bool(words[layout.trace])
         thread = following(ctypes.c_void_p(thread))
     return found
