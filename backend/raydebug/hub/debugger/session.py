@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -148,8 +148,7 @@ class Session:
         self.state = "running"
         for number, name, stopped, stop, reason, text, since_ns in memory.threads:
             self.threads[number] = Thread(number, name, stopped, reason, text, stop, since_ns)
-        self._orphans = sum(command == "evaluate" for command, _ in kept.asked)
-        if self._orphans:
+        if any(command == "evaluate" for command, _ in kept.asked):
             self.evaluations = {one.evaluation: one for one in memory.evaluations}
             for one in memory.evaluations:
                 if one.threadId in self.threads:
@@ -159,6 +158,7 @@ class Session:
             self.console.add(lambda number, entry=entry: msgspec.structs.replace(entry, number=number))  # type: ignore[misc]
         for event in kept.events:
             self.event(event)
+        self.found(kept.asked)
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
                 self.spawn(self._arrived(thread, thread.stop))
@@ -306,8 +306,9 @@ class Session:
         self.lost_ns, self.note = time.time_ns(), note
         self.changed()
 
-    def found(self) -> None:
+    def found(self, asked: Sequence[tuple[str, int]]) -> None:
         self.lost_ns, self.note = None, None
+        self._orphans = sum(command == "evaluate" for command, _ in asked)
         self.changed()
 
     def _on_initialized(self, body: dict[str, Any], at_ns: int) -> None:
