@@ -49,16 +49,17 @@ function Place({ site }: { site: PausedSite }) {
   const { debugger: t } = useWords();
   const worker = useDebug((state) => state.worker);
   const threadId = useDebug((state) => state.threadId);
-  const sessions = useSessions();
-  /** One of the threads of the worker that is looked at stands here: that one, if the place tells. */
+  const session = useSessions().get(worker ?? "");
+  const sites = useTable("paused");
+  /** The thread that is looked at stands here: the place tells, where the worker has several. */
   const isOn = (member: PausedThread) => {
     if (member.worker_id !== worker) return false;
-    const session = sessions.get(member.worker_id);
     const thread = session?.threads.find((one) => one.threadId === threadId);
-    if (!thread || thread.file === null) return true;
+    const all = [...sites.values()].flatMap((one) => one.members).filter((one) => one.worker_id === worker);
+    if (!thread || thread.file === null || all.length === 1) return true;
     if (thread.file !== site.file || thread.line !== site.line) return false;
-    const others = site.members.filter((one) => one.worker_id === worker);
-    return others.length === 1 || member.task_id === thread.task_id || member.thread_name === thread.name;
+    const here = site.members.filter((one) => one.worker_id === worker);
+    return here.length === 1 || (member.task_id ?? member.thread_name) === (thread.task_id ?? thread.name);
   };
   const selected = site.members.some(isOn);
   const place = site.file === null ? t.placeUnknown : `${baseName(site.file)}:${site.line ?? "?"}`;

@@ -116,6 +116,13 @@ export function SourcePane({ session, onOpen }: { session: DebugSession; onOpen:
   );
 }
 
+/** The editor measures it: margins of what is in it must count. */
+function formHost(): HTMLElement {
+  const host = document.createElement("div");
+  host.style.display = "flow-root";
+  return host;
+}
+
 /** Where each file was last read. */
 const lastLines = new Map<string, number>();
 const lineOf = (path: string): number => lastLines.get(path) ?? 1;
@@ -184,7 +191,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   const reveal = useMemo(() => ({ line, number: reveals }), [line, reveals]);
 
   const canSet = may && reachable && session.state !== "ended";
-  const openForm = useCallback((at: number) => setForm({ line: at, host: document.createElement("div") }), []);
+  const openForm = useCallback((at: number) => setForm({ line: at, host: formHost() }), []);
   const onGutter = (at: number, event: MouseEvent) => {
     if (!canSet) return;
     const target = breakpoints.some((one) => one.line === at) ? at : nearestLine(text.breakable, at);

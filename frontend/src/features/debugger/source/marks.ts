@@ -183,6 +183,7 @@ export function marksGutter(events: () => GutterEvents): Extension {
     marksField,
     gutter({
       class: "cm-marks",
+      renderEmptyElements: true,
       markers: (view) => gutterMarks(view.state),
       domEventHandlers: {
         click: (view, block, event) => {

@@ -34,7 +34,7 @@ const look = EditorView.theme({
   ".cm-lineNumbers .cm-gutterElement": { fontSize: "11px", padding: "0 8px 0 2px", minWidth: "38px" },
   ".cm-marks": { width: "22px", cursor: "pointer" },
   ".cm-marks .cm-gutterElement": { display: "grid", placeItems: "center", padding: "0" },
-  ".cm-marks .cm-gutterElement:hover:empty::after, .cm-marks .cm-can:hover::after": {
+  ".cm-marks .cm-gutterElement:hover:empty::after": {
     content: '""',
     width: "9px",
     height: "9px",
@@ -74,7 +74,7 @@ const look = EditorView.theme({
   ".cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground": {
     backgroundColor: "var(--accent-line)",
   },
-  ".cm-activeLine": { backgroundColor: "transparent" },
+  ".cm-activeLine:not(.cm-current):not(.cm-caller)": { backgroundColor: "transparent" },
   "&.cm-focused .cm-activeLine": { boxShadow: "inset 0 0 0 1px var(--line)" },
   "&.cm-focused .cm-activeLine.cm-current": {
     boxShadow: "inset 3px 0 0 var(--curline-b), inset 0 0 0 1px var(--line-2)",
