@@ -17,7 +17,8 @@ from pathlib import Path
 import psutil
 
 from raydebug.helper.server import PERIOD_S
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.nodes.dial import NodeAddress
+from raydebug.hub.sources.helpers import Helpers
 from tests.bench.bench_dashboard import cpu_seconds
 from tests.bench.figures import say
 from tests.bench.protocol import Row
@@ -63,7 +64,7 @@ async def watch(agent: str, pids: list[int], pid: int) -> tuple[float, float, in
 
     helpers = Helpers(secret, on_titles=count)  # type: ignore[arg-type]
     try:
-        await helpers.sync([HelperAddress(NODE, agent)])
+        await helpers.sync([NodeAddress(NODE, agent)])
         while helpers.state(NODE)[0] != "up":  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         await helpers.watch(NODE, pids)

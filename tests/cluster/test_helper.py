@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.nodes.dial import NodeAddress
+from raydebug.hub.sources.helpers import Helpers
 from tests.support.cluster import RayCluster, wait_for
 from tests.support.plugin import agent_of, plugin_in, with_stand_in
 from tests.support.rays import RAYS
@@ -74,14 +75,14 @@ def test_helper(python: str, tmp_path: Path) -> None:
             text=True,
         )
         try:
-            asyncio.run(scenario(cluster, HelperAddress(agent.node_id, agent.url), agent.secret, driver, tmp_path))
+            asyncio.run(scenario(cluster, NodeAddress(agent.node_id, agent.url), agent.secret, driver, tmp_path))
         finally:
             driver.kill()
             driver.wait()
 
 
 async def scenario(
-    cluster: RayCluster, address: HelperAddress, secret: str, driver: subprocess.Popen[str], tmp_path: Path
+    cluster: RayCluster, address: NodeAddress, secret: str, driver: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     assert driver.stdin is not None
     assert driver.stdout is not None

@@ -17,7 +17,8 @@ import pytest
 from raydebug import ray_compat
 from raydebug.api.helper import Events
 from raydebug.hub.model.timeline.store import TaskStore
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.nodes.dial import NodeAddress
+from raydebug.hub.sources.helpers import Helpers
 from raydebug.ray_compat import Gcs, TaskReader, read_ray_events
 from tests.cluster.test_truth import DIARY, read_runs
 from tests.support import api
@@ -80,7 +81,7 @@ async def test_push_and_pull_tell_the_same(diary: Any, tmp_path: Path) -> None:
         helpers = Helpers(secret, on_events=came)
         gcs = Gcs(cluster.address)
         try:
-            await helpers.sync([HelperAddress(agent.node_id, agent.url)])
+            await helpers.sync([NodeAddress(agent.node_id, agent.url)])
             await asyncio.to_thread(written, diary(cluster))
             runs = read_runs(tmp_path)
             deadline = time.monotonic() + 60

@@ -199,7 +199,7 @@ def test_the_timeline_has_each_once_on_its_lane(cluster: RayCluster, diary: Diar
                     known = seen.setdefault((mark.task_id, mark.attempt), (lane.lane_id, mark))
                     assert known[0] == lane.lane_id, "on two lanes"
     assert binned["bins"] == 0
-    for key, run in diary.runs.items():
+    for key in diary.runs:
         lane_id, mark = seen[key]
         task = diary.tasks[key]
         assert lane_id == task.lane_id

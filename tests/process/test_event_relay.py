@@ -16,7 +16,8 @@ import pytest
 from raydebug.api.helper import Events
 from raydebug.helper import events as relay_module
 from raydebug.helper.events import EventRelay
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.nodes.dial import NodeAddress
+from raydebug.hub.sources.helpers import Helpers
 from raydebug.plugin import tee as tee_module
 from raydebug.plugin.tee import Tee
 from tests.process.test_helpers import NODE, SECRET, secret, until
@@ -56,7 +57,7 @@ class Hub:
 
     @contextlib.asynccontextmanager
     async def up(self) -> AsyncIterator[Hub]:
-        await self.helpers.sync([HelperAddress(NODE, self.url)])
+        await self.helpers.sync([NodeAddress(NODE, self.url)])
         try:
             yield self
         finally:

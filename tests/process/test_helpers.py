@@ -20,8 +20,9 @@ from aiohttp import web
 from raydebug.api.helper import Answer, Challenge, Hello, Refused
 from raydebug.api.names import AGENT_HELPER_PATH, PROTOCOL
 from raydebug.api.proof import nonce, proof, same
+from raydebug.hub.nodes.dial import NodeAddress, note_for_status
 from raydebug.hub.sources import helpers as module
-from raydebug.hub.sources.helpers import HelperAddress, Helpers, note_for_status
+from raydebug.hub.sources.helpers import Helpers
 from tests.support.plugin import helper_process, runner_of, small_agent
 
 NODE = "ab" * 28
@@ -42,7 +43,7 @@ async def until(probe: Callable[[], bool], timeout: float = 20) -> None:
 @contextlib.asynccontextmanager
 async def linked(url: str, given: Callable[[], object] = secret) -> AsyncIterator[Helpers]:
     helpers = Helpers(given)  # type: ignore[arg-type]
-    await helpers.sync([HelperAddress(NODE, url)])
+    await helpers.sync([NodeAddress(NODE, url)])
     try:
         yield helpers
     finally:
@@ -199,12 +200,10 @@ async def test_an_agent_without_our_route_lacks_raydebug() -> None:
 
 
 def test_notes() -> None:
-    assert note_for_status(401, "", NODE)[0] == "refused"
-    assert note_for_status(503, "its log: /x", NODE)[:2] == (
-        "connecting",
-        f"The helper on node {NODE[:8]} isn't up: its log: /x",
-    )
-    assert note_for_status(500, "", NODE)[2] is None
+    assert note_for_status(401, "", NODE).state == "refused"
+    down = note_for_status(503, "its log: /x", NODE)
+    assert (down.state, down.note) == ("connecting", f"The helper on node {NODE[:8]} isn't up: its log: /x")
+    assert note_for_status(500, "", NODE).retry_s is None
 
 
 async def test_no_agent_there(monkeypatch: pytest.MonkeyPatch) -> None:

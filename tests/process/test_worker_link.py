@@ -17,7 +17,8 @@ import pytest
 from raydebug.api.frames import STEP
 from raydebug.api.helper import StepMark
 from raydebug.hub.model.pending_steps import PendingSteps
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.nodes.dial import NodeAddress
+from raydebug.hub.sources.helpers import Helpers
 from raydebug.worker import link as link_module
 from raydebug.worker import steps as steps_module
 from raydebug.worker.link import Link
@@ -63,7 +64,7 @@ async def test_steps_reach_each_hub_with_the_pid_of_who_said_them(link: Link, tm
             child = say_in_a_fork(1000)
             for _ in range(2):  # the second one is a hub that was started again
                 hub = Hub()
-                await hub.helpers.sync([HelperAddress(NODE, url)])
+                await hub.helpers.sync([NodeAddress(NODE, url)])
                 await until(lambda hub=hub: len(hub.marks) == 101)  # type: ignore[misc]
                 await hub.helpers.close()
                 assert [mark.number for mark in hub.marks] == [*range(100), 1000]
@@ -80,7 +81,7 @@ async def test_a_helper_that_goes_costs_nothing_and_is_found_again(link: Link, t
         async with small_agent(tmp_path / f"h{life}.sock") as url:
             with helper_process(tmp_path / f"h{life}.sock", node_id=NODE, secret=SECRET, **sockets) as child:
                 hub = Hub()
-                await hub.helpers.sync([HelperAddress(NODE, url)])
+                await hub.helpers.sync([NodeAddress(NODE, url)])
 
                 def heard(life: int = life, hub: Hub = hub) -> bool:
                     step(100 + life)
@@ -105,7 +106,7 @@ async def test_garbage_ends_that_connection_alone(link: Link, tmp_path: Path) ->
                 bad.close()
             step(7)
             hub = Hub()
-            await hub.helpers.sync([HelperAddress(NODE, url)])
+            await hub.helpers.sync([NodeAddress(NODE, url)])
             await until(lambda: [mark.number for mark in hub.marks] == [7])
             await hub.helpers.close()
 
@@ -131,7 +132,7 @@ async def test_a_restarted_helper_gets_the_next_step_at_once(link: Link, tmp_pat
         with helper_process(tmp_path / "h.sock", node_id=NODE, secret=SECRET, worker_socket=path):
             step(2)
             hub = Hub()
-            await hub.helpers.sync([HelperAddress(NODE, url)])
+            await hub.helpers.sync([NodeAddress(NODE, url)])
             await until(lambda: [mark.number for mark in hub.marks] == [2])
             await hub.helpers.close()
     assert link.dropped == 0

@@ -31,7 +31,7 @@ def room(uses: str = "", lazily: str = "") -> Room:
     return Room(frozenset(uses.split()), frozenset(lazily.split()))
 
 
-HUB = "hub.sources hub.model hub.collect hub.debugger hub.http hub.stream hub.access hub.record hub.doctor"
+HUB = "hub.nodes hub.sources hub.model hub.collect hub.debugger hub.http hub.stream hub.access hub.record hub.doctor"
 # "" is raydebug/__init__.py: the version and the public names, importable by all.
 ROOMS = {
     "": room(lazily="api worker"),
@@ -40,17 +40,21 @@ ROOMS = {
     "plugin": room("api ray_compat"),
     "hub": room(),
     "hub.app": room(f"api ray_compat {HUB}"),
-    "hub.sources": room("api ray_compat hub.model"),
+    "hub.nodes": room("api"),
+    "hub.sources": room("api ray_compat hub.model hub.nodes"),
     "hub.model": room("api"),
     "hub.collect": room("api ray_compat"),
-    "hub.debugger": room("api hub.access"),
+    "hub.debugger": room("api dap probe hub.access hub.nodes"),
     "hub.http": room("api hub.model hub.access"),
     "hub.stream": room("api hub.model hub.access"),
     "hub.access": room("api"),
     "hub.record": room("api hub.model"),
     "hub.doctor": room("api ray_compat"),
-    "helper": room("api"),
+    "helper": room("api dap"),
+    "dap": room(),
     "worker": room("api", lazily="ray_compat"),
+    # Sent as text into workers that may not have raydebug.
+    "probe": room(),
     "cli": room("api", lazily="hub.app hub.access hub.doctor demo ray_compat"),
     "demo": room(),
 }

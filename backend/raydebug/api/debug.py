@@ -122,6 +122,7 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str | None = None
     since_ns: int | None = None
     busy: int | None = None
+    os_thread_id: int | None = None
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):

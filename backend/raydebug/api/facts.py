@@ -79,6 +79,17 @@ class PausedWorkerFact(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
 
 
+class DebuggeeFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker or driver and where its debugpy listens; ``port`` 0: it doesn't."""
+
+    worker_id: str
+    pid: int
+    node_id: str
+    ip: str
+    port: int
+    is_driver: bool
+
+
 class LegacySessionFact(msgspec.Struct, frozen=True, kw_only=True):
     """A pdb session of ``RAY_DEBUG=legacy``, as its process described it."""
 

@@ -24,6 +24,8 @@ HUB_SOCKET: Final = "raydebug-hub.sock"
 HELPER_SOCKET: Final = "raydebug-helper-{node8}.sock"
 """``node8``: the first 8 hex digits of the node id; several nodes of one machine may share a session directory."""
 
+KEEPER_SOCKET: Final = "raydebug-keeper-{node8}.sock"
+
 EVENTS_SOCKET: Final = "raydebug-events-{node8}.sock"
 """Of the helper: there Ray's agent hands on the task events that workers sent it."""
 
@@ -34,6 +36,9 @@ URL_PREFIX: Final = "/debug"
 API_PREFIX: Final = "/debug/api/v1"
 AGENT_HELPER_PATH: Final = "/raydebug/helper"
 """On Ray's node agent: a websocket whose bytes are spliced through to the helper's socket."""
+
+AGENT_KEEPER_PATH: Final = "/raydebug/keeper"
+"""The same for the keeper, which is started by the first that connects; with ``?running`` it isn't started for that."""
 
 TAKEN_OVER: Final = 4001
 """Code with which a helper closes the websocket of a hub when another one has come; a helper serves one."""

@@ -14,14 +14,11 @@ import time
 from typing import Final
 
 import msgspec
-from websockets.asyncio.server import ServerConnection, unix_serve
+from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from raydebug import __version__
 from raydebug.api.helper import (
     AckEvents,
-    Answer,
-    Challenge,
     Dump,
     Events,
     FrozenException,
@@ -33,12 +30,12 @@ from raydebug.api.helper import (
     WantEvents,
     Watch,
 )
-from raydebug.api.names import PROTOCOL, TAKEN_OVER
-from raydebug.api.proof import nonce, proof, same
+from raydebug.api.names import TAKEN_OVER
 
 from .events import EventRelay
 from .facts import Facts
 from .frozen import ExceptionReader
+from .handshake import admit, binary, serve_privately
 from .stacks import Dumper
 from .titles import TitleSampler
 from .workers import Workers
@@ -46,16 +43,13 @@ from .workers import Workers
 log = logging.getLogger("raydebug.helper")
 
 PERIOD_S: Final = 0.25
-HANDSHAKE_S: Final = 10.0
 SEND_S: Final = 20.0
 KEEP_WATCHING_S: Final = 60.0
-MESSAGE_BYTES: Final = 1 << 20
 QUEUED_DUMPS: Final = 4096
 STEPS_S: Final = 0.05
 STEPS_AT_ONCE: Final = 4096
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_answer = msgspec.msgpack.Decoder(Answer).decode
 _decode = msgspec.msgpack.Decoder(Watch | Dump | ReadException | WantEvents | AckEvents | Refused).decode
 
 
@@ -76,20 +70,7 @@ class Helper:
         self._dumps: set[asyncio.Task[None]] = set()
 
     async def serve(self, socket_path: str, events_path: str | None = None, worker_path: str | None = None) -> None:
-        before = os.umask(0o177)  # the socket is ours alone from its first moment on
-        try:
-            server = await unix_serve(
-                self._connected,
-                socket_path,
-                compression=None,
-                max_size=MESSAGE_BYTES,
-                ping_interval=20,
-                ping_timeout=60,
-                server_header=None,
-                logger=_quiet_logger(),
-            )
-        finally:
-            os.umask(before)
+        server = await serve_privately(self._connected, socket_path)
         if events_path is not None:
             await self._relay.listen(events_path)
         if worker_path is not None:
@@ -100,7 +81,7 @@ class Helper:
 
     async def _connected(self, hub: ServerConnection) -> None:
         try:
-            if not await self._handshake(hub):
+            if not await admit(hub, self.node_id, self._secret, self.facts.hello):
                 return
             before, self._hub = self._hub, hub
             if before is not None:
@@ -108,7 +89,7 @@ class Helper:
                 await before.close(TAKEN_OVER, "another hub has taken over")
             fresh = True
             async for frame in hub:
-                message = _decode(_binary(frame))
+                message = _decode(binary(frame))
                 if isinstance(message, Watch):
                     await self._watch(hub, message.pids, fresh)
                     fresh = False
@@ -131,27 +112,6 @@ class Helper:
                 self._relay.unwanted()
                 self._steps_told = None
                 self._left_at = time.monotonic()
-
-    async def _handshake(self, hub: ServerConnection) -> bool:
-        mine = nonce()
-        await hub.send(_encode(Challenge(protocol=PROTOCOL, version=__version__, node_id=self.node_id, nonce=mine)))
-        try:
-            answer = _decode_answer(_binary(await asyncio.wait_for(hub.recv(), HANDSHAKE_S)))
-        except (asyncio.TimeoutError, msgspec.MsgspecError, TypeError):
-            await hub.close(1002, "no answer to the challenge")
-            return False
-        if answer.protocol not in (PROTOCOL, PROTOCOL - 1):
-            reason = f"the helper (raydebug {__version__}) speaks protocol {PROTOCOL}, the hub {answer.protocol}"
-        elif not same(answer.proof, proof(self._secret, "hub", self.node_id, mine, answer.nonce)):
-            reason = "the hub does not know this cluster's secret"
-        else:
-            given = proof(self._secret, "helper", self.node_id, mine, answer.nonce)
-            await hub.send(_encode(self.facts.hello(given)))
-            return True
-        log.warning("a hub was refused: %s", reason)
-        await hub.send(_encode(Refused(reason=reason)))
-        await hub.close(1008, "refused")
-        return False
 
     async def _watch(self, hub: ServerConnection, pids: list[int], fresh: bool) -> None:
         known = set() if fresh else {t.pid for t in self._sampler.all()}
@@ -217,15 +177,3 @@ class Helper:
             news = self._sampler.sample(time.time_ns())
             if news is not None and self._hub is not None:
                 await self._send(self._hub, _encode(news))
-
-
-def _binary(frame: str | bytes) -> bytes:
-    if isinstance(frame, str):
-        raise TypeError("a text frame")
-    return frame
-
-
-def _quiet_logger() -> logging.Logger:
-    logger = logging.getLogger("raydebug.helper.websocket")
-    logger.setLevel(logging.WARNING)
-    return logger

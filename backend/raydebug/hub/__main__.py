@@ -82,6 +82,7 @@ async def serve(config: Config, *, watch_stdin: bool) -> None:
         sources=cluster.sources,
         publisher=cluster,
         doctor=cluster.doctor(config).report,
+        debugger=cluster.debugger,
     )
     await hub.start()
     try:

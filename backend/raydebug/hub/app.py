@@ -9,7 +9,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -82,7 +82,7 @@ class Hub:
         sources: Sequence[FactSource] = (),
         publisher: EndpointPublisher | None = None,
         doctor: Doctor | None = None,
-        debugger: Debugger | None = None,
+        debugger: Callable[[Access], Debugger] | None = None,
     ) -> None:
         self.config = config
         self.store = store or Store()
@@ -100,7 +100,7 @@ class Hub:
             allowed_hosts=config.allowed_hosts,
         )
         self.publisher = Publisher(self.store)
-        self.live = Live(self.access, self.publisher, self._welcome, self.timeline, debugger)
+        self.live = Live(self.access, self.publisher, self._welcome, self.timeline, debugger and debugger(self.access))
         self._vitals = Vitals()
         self._services = Services(
             access=self.access,

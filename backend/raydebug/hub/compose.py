@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Sequence
@@ -11,26 +12,36 @@ from typing import Final
 import msgspec
 
 from raydebug import ray_compat
+from raydebug.api.debug import DebugSession
 from raydebug.api.facts import NodeFact
 from raydebug.api.health import HubEndpoint
 from raydebug.api.helper import StepMark
 from raydebug.api.names import KV_HUB, KV_NAMESPACE, KV_SECRET
 from raydebug.api.task_facts import TaskBatch
-from raydebug.api.topology import Node, SourceState
+from raydebug.api.topology import Actor, Group, Node, SourceState
+from raydebug.hub.access.gate import Access
 from raydebug.hub.app import Config
+from raydebug.hub.debugger.broker import Broker
+from raydebug.hub.debugger.keepers import Keepers
+from raydebug.hub.debugger.target import Target
 from raydebug.hub.doctor.collect import Doctor, HelperFacts, dashboard_facts
 from raydebug.hub.model.cluster import Cluster
 from raydebug.hub.model.pending_steps import PendingSteps
 from raydebug.hub.model.store import Store
 from raydebug.hub.model.timeline.timeline import Origin, TaskTimeline
+from raydebug.hub.nodes.dial import NodeAddress
 from raydebug.hub.sources.gcs import GcsSource, StatsSource
-from raydebug.hub.sources.helpers import HelperAddress, Helpers
+from raydebug.hub.sources.helpers import Helpers
 from raydebug.hub.sources.paused import PausedSource
 from raydebug.hub.sources.refresh import Refresher
 from raydebug.hub.sources.since import SinceFile
 from raydebug.hub.sources.task_push import Pushed, TaskPushSource
 from raydebug.hub.sources.tasks import Pulled, Settling, TaskPullSource
 from raydebug.hub.supervisor import FactSource
+
+
+_LEASE_S: Final = 600.0
+"""So long a keeper holds a worker stopped for which no hub comes; RAYDEBUG_LEASE_S sets it."""
 
 
 class RealCluster:
@@ -67,6 +78,7 @@ class RealCluster:
             told=self._tasks_pushed,
             missed=self._pull.again,
         )
+        self._broker: Broker | None = None
         self.sources: Final[Sequence[FactSource]] = (
             GcsSource(self._gcs, self.cluster, self._looked),
             StatsSource(self._gcs, self.cluster, soon),
@@ -139,11 +151,50 @@ class RealCluster:
             return None
         return HelperFacts(hello=hello, protocol=challenge.protocol, version=challenge.version)
 
+    def debugger(self, access: Access) -> Broker:
+        """What carries out the commands of the debugger."""
+        self._broker = Broker(
+            self._target,
+            lambda found: Keepers(self._secret, found),
+            self._sessions_changed,
+            access.audit,
+            float(os.environ.get("RAYDEBUG_LEASE_S") or _LEASE_S),
+        )
+        return self._broker
+
+    async def _target(self, worker_id: str) -> Target | None:
+        found = await self._gcs.debuggee(worker_id)
+        if found is None:
+            return None
+        rows = self.cluster.store.table("actors").values()
+        actor = next((row for row in rows if isinstance(row, Actor) and row.worker_id == worker_id), None)
+        groups = self.cluster.store.table("groups")
+        group = groups.get(actor.group_id) if actor is not None and actor.group_id else None
+        return Target(
+            worker_id=worker_id,
+            worker_type="driver" if found.is_driver else "worker",
+            node_id=found.node_id,
+            host=found.ip,
+            port=found.port,
+            pid=found.pid,
+            job_id=actor.job_id if actor else self.cluster.job_of_process(found.node_id, found.pid),
+            actor_id=actor.actor_id if actor else None,
+            group=group.name if isinstance(group, Group) else None,
+            rank=actor.rank if actor else None,
+        )
+
+    def _sessions_changed(self, rows: dict[str, DebugSession]) -> None:
+        self.cluster.store.replace("sessions", rows)
+        self.cluster.set_sessions(rows)
+        self._refresher.soon()
+
     async def publish(self, endpoint: HubEndpoint) -> None:
         """Make the hub known in the GCS KV."""
         await self._gcs.kv_put(KV_HUB, msgspec.json.encode(endpoint), KV_NAMESPACE)
 
     async def close(self) -> None:
+        if self._broker is not None:
+            await self._broker.close()
         await self.helpers.close()
         await self._gcs.close()
 
@@ -155,11 +206,14 @@ class RealCluster:
 
     async def _looked(self) -> None:
         headers = ray_compat.ray_token_headers()
-        await self.helpers.sync(
-            HelperAddress(node.node_id, _agent_url(node), headers)
+        addresses = [
+            NodeAddress(node.node_id, _agent_url(node), headers)
             for node in self.cluster.facts.nodes
             if node.alive and node.agent_port
-        )
+        ]
+        await self.helpers.sync(addresses)
+        if self._broker is not None:
+            await self._broker.keepers.sync(addresses)
         for node_id, pids in self.cluster.pids_by_node().items():
             await self.helpers.watch(node_id, pids)
         self._helpers_changed()

@@ -1,5 +1,5 @@
-"""On every node: starts the helper, keeps it running, passes the hub's connection through to it, and hands it what
-workers tell of their tasks.
+"""On every node: starts the helper and, when it is wanted, the keeper; keeps them running, passes the hub's connections
+through to them, and hands the helper what workers tell of their tasks.
 
 Runs in the loop of Ray's node agent, whose death takes the node and its workers down: nothing else belongs here.
 """
@@ -12,7 +12,7 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -20,8 +20,10 @@ from aiohttp import web
 from raydebug import ray_compat
 from raydebug.api.names import (
     AGENT_HELPER_PATH,
+    AGENT_KEEPER_PATH,
     EVENTS_SOCKET,
     HELPER_SOCKET,
+    KEEPER_SOCKET,
     KV_NAMESPACE,
     KV_SECRET,
     WORKER_SOCKET,
@@ -45,15 +47,29 @@ class Spawner:
         self.node_id: str = agent.node_id
         self.socket = socket_path(agent.session_dir, HELPER_SOCKET.format(node8=self.node_id[:8]))
         self.events_socket = socket_path(agent.session_dir, EVENTS_SOCKET.format(node8=self.node_id[:8]))
-        log_path = os.path.join(agent.log_dir, f"raydebug-helper-{self.node_id[:8]}.log")
-        self.supervisor = Supervisor("helper", self.argv, log_path, socket_path=self.socket, greeting=self.greeting)
+        self.helper = self._child("helper", "raydebug.helper", self.socket)
+        self.keeper_socket = socket_path(agent.session_dir, KEEPER_SOCKET.format(node8=self.node_id[:8]))
+        self.keeper = self._child("keeper", "raydebug.helper.keeper", self.keeper_socket)
+        self.keeper_wanted = asyncio.Event()
         self._secret: str | None = None
 
-    def argv(self) -> Sequence[str]:
-        return [sys.executable, "-m", "raydebug.helper", "--socket", self.socket]
+    def _child(self, name: str, module: str, socket: str) -> Supervisor:
+        log_path = os.path.join(self.agent.log_dir, f"raydebug-{name}-{self.node_id[:8]}.log")
+
+        def argv() -> Sequence[str]:
+            return [sys.executable, "-m", module, "--socket", socket]
+
+        return Supervisor(name, argv, log_path, socket_path=socket, greeting=self.greeting)
+
+    async def run(self) -> None:
+        await asyncio.gather(self.helper.run(), self._run_keeper())
+
+    async def _run_keeper(self) -> None:
+        await self.keeper_wanted.wait()
+        await self.keeper.run()
 
     async def greeting(self) -> bytes:
-        """The helper's first line: what must not stand in a command line, which everybody on the machine can read."""
+        """A child's first line: what must not stand in a command line, which everybody on the machine can read."""
         loop = asyncio.get_running_loop()
         while self._secret is None:
             try:
@@ -76,28 +92,38 @@ class Spawner:
         }
         return json.dumps(line).encode() + b"\n"
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        if self.supervisor.state != "ready":
-            await self.supervisor.wait_ready(PATIENCE_S)
+    async def handle_helper(self, request: web.Request) -> web.StreamResponse:
+        return await self._pass_on(request, self.helper, AGENT_HELPER_PATH)
+
+    async def handle_keeper(self, request: web.Request) -> web.StreamResponse:
+        if not self.keeper_wanted.is_set():
+            if "running" in request.query:
+                return web.Response(status=204)
+            self.keeper_wanted.set()
+        return await self._pass_on(request, self.keeper, AGENT_KEEPER_PATH)
+
+    async def _pass_on(self, request: web.Request, child: Supervisor, path: str) -> web.StreamResponse:
+        if child.state != "ready":
+            await child.wait_ready(PATIENCE_S)
         if not is_websocket(request):
-            if self.supervisor.state != "ready":
-                return self._down("it isn't ready")
+            if child.state != "ready":
+                return _down(child, "it isn't ready")
             return web.Response(status=426, text="raydebug's hub connects here with a websocket.\n")
-        to_helper = [
+        passed = [
             (name, value)
             for name, value in request.raw_headers
             if name.lower() == b"host" or name.lower().startswith(b"sec-websocket-")
         ]
         try:
-            return await splice(request, self.socket, AGENT_HELPER_PATH, to_helper)
+            return await splice(request, child.socket_path, path, passed)
         except NoUpstream as error:
-            return self._down(str(error))
+            return _down(child, str(error))
 
-    def _down(self, reason: str) -> web.Response:
-        child = self.supervisor
-        last = f", last end: {child.last_exit}" if child.last_exit else ""
-        text = f"raydebug's helper is {child.state} ({reason}{last}). Its log on that node: {child.log_path}"
-        return web.Response(status=503, text=text)
+
+def _down(child: Supervisor, reason: str) -> web.Response:
+    last = f", last end: {child.last_exit}" if child.last_exit else ""
+    text = f"raydebug's {child.name} is {child.state} ({reason}{last}). Its log on that node: {child.log_path}"
+    return web.Response(status=503, text=text)
 
 
 def module_class() -> type:
@@ -124,9 +150,7 @@ def module_class() -> type:
             if self.spawner is None:
                 return
             try:
-                await asyncio.gather(
-                    self.spawner.supervisor.run(), self.tee.run(self.spawner.events_socket, self.tee_problem)
-                )
+                await asyncio.gather(self.spawner.run(), self.tee.run(self.spawner.events_socket, self.tee_problem))
             except asyncio.CancelledError:
                 raise
             except Exception:
@@ -134,16 +158,25 @@ def module_class() -> type:
 
         @routes.get(AGENT_HELPER_PATH)  # type: ignore[untyped-decorator]
         async def helper(self, request: web.Request) -> web.StreamResponse:
+            return await self._serve(request, Spawner.handle_helper)
+
+        @routes.get(AGENT_KEEPER_PATH)  # type: ignore[untyped-decorator]
+        async def keeper(self, request: web.Request) -> web.StreamResponse:
+            return await self._serve(request, Spawner.handle_keeper)
+
+        async def _serve(
+            self, request: web.Request, handle: Callable[[Spawner, web.Request], Awaitable[web.StreamResponse]]
+        ) -> web.StreamResponse:
             try:
                 if self.spawner is None:
                     return web.Response(
                         status=503, text="raydebug's spawner could not be made, see dashboard_agent.log\n"
                     )
-                return await self.spawner.handle(request)
+                return await handle(self.spawner, request)
             except ConnectionError:
                 return Over(499)
             except Exception:
-                log.exception("raydebug: the connection to the helper failed")
+                log.exception("raydebug: the connection to the node's helper or keeper failed")
                 return web.Response(status=500, text="raydebug: see dashboard_agent.log on this node\n")
 
     return RaydebugAgent

@@ -7,7 +7,15 @@ import json
 import time
 from typing import Any, Final
 
-from raydebug.api.facts import ActorFact, JobFact, LegacySessionFact, NodeFact, PausedWorkerFact, WorkerStat
+from raydebug.api.facts import (
+    ActorFact,
+    DebuggeeFact,
+    JobFact,
+    LegacySessionFact,
+    NodeFact,
+    PausedWorkerFact,
+    WorkerStat,
+)
 
 from .facts import actor_fact, address_node, hex_id, job_fact, legacy_session, method_names, node_fact
 from .protocol import grpc_channel, protocol
@@ -67,6 +75,27 @@ class Gcs:
             for worker in answer.worker_table_data
             if worker.is_alive and worker.num_paused_threads > 0
         ]
+
+    async def debuggee(self, worker_id: str) -> DebuggeeFact | None:
+        """A worker or driver that is alive, and where it can be debugged; None if there is none."""
+        try:
+            wanted = bytes.fromhex(worker_id)
+        except ValueError:
+            return None
+        pb = protocol()
+        request = pb.gcs.GetWorkerInfoRequest(worker_id=wanted)
+        answer = await self._call(pb.gcs_grpc.WorkerInfoGcsServiceStub, "GetWorkerInfo", request, missing_is_none=True)
+        worker = answer.worker_table_data if answer is not None else None
+        if worker is None or not worker.is_alive or worker.worker_address.worker_id != wanted:
+            return None
+        return DebuggeeFact(
+            worker_id=worker_id,
+            pid=worker.pid,
+            node_id=address_node(worker.worker_address).hex(),
+            ip=worker.worker_address.ip_address,
+            port=worker.debugger_port,
+            is_driver=worker.worker_type == pb.common.DRIVER,
+        )
 
     async def legacy_sessions(self) -> list[LegacySessionFact]:
         """The pdb sessions that ``RAY_DEBUG=legacy`` opened."""

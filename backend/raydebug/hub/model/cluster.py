@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from raydebug.api.debug import DebugSession, DebugThread
 from raydebug.api.facts import ActorFact, ClusterFacts, JobFact, PausedWorkerFact, WorkerStat
 from raydebug.api.helper import Title
 from raydebug.api.paused import PausedThread
@@ -48,6 +49,8 @@ class Cluster:
         self._titles: dict[tuple[str, int], Title] = {}
         self._helpers: dict[str, tuple[HelperState, str | None]] = {}
         self._paused: dict[str, PausedPlaces] = {}
+        self._sessions: Mapping[str, DebugSession] = {}
+        self._places_before: dict[str, list[sites.Place]] = {}
         self._lineage: Final = Lineage()
         self._roles: dict[str, str] = {}
         self.tasks_of_worker: Callable[[str], list[str]] = lambda _worker_id: []
@@ -95,6 +98,28 @@ class Cluster:
     def set_paused(self, paused: Mapping[str, PausedPlaces]) -> None:
         """``paused``: worker id -> its places, all that Ray names."""
         self._paused = dict(paused)
+        for worker_id, places in paused.items():
+            self._places_before[worker_id] = places.places
+        for worker_id in self._places_before.keys() - paused.keys() - self._sessions.keys():
+            del self._places_before[worker_id]
+
+    def set_sessions(self, sessions: Mapping[str, DebugSession]) -> None:
+        """``sessions``: worker id -> the debugger session on it. Once attached it alone knows what is stopped there:
+        Ray counts only who waits for a debugger."""
+        self._sessions = sessions
+
+    def _attached(self, worker_id: str) -> DebugSession | None:
+        session = self._sessions.get(worker_id)
+        return session if session is not None and session.state in ("running", "stopped") else None
+
+    def _paused_since(self, worker_id: str | None) -> int | None:
+        """Since when a worker or driver is paused, at the longest; None: it isn't."""
+        if worker_id is None:
+            return None
+        if (session := self._attached(worker_id)) is not None:
+            return min((one.since_ns for one in session.threads if one.since_ns is not None), default=None)
+        paused = self._paused.get(worker_id)
+        return paused.since_ns if paused else None
 
     def job_of_process(self, node_id: str, pid: int) -> str | None:
         """The job that a process works for: of an actor, a driver, or a worker that runs its tasks.
@@ -118,6 +143,8 @@ class Cluster:
                 pids[actor.node_id].add(actor.pid)
         for places in self._paused.values():
             pids[places.worker.node_id].add(places.worker.pid)
+        for session in self._sessions.values():
+            pids[session.node_id].add(session.pid)
         return {node_id: sorted(found) for node_id, found in pids.items()}
 
     def refresh(self) -> None:
@@ -160,7 +187,6 @@ class Cluster:
     def _job_row(self, job: JobFact, clipped: int) -> Job:
         worker_id = job.driver_worker_id
         stat = self._stats.get(worker_id or "")
-        paused = self._paused.get(worker_id or "")
         driver = Driver(
             worker_id=worker_id,
             pid=job.driver_pid,
@@ -175,15 +201,15 @@ class Cluster:
             state="finished" if job.ended else "running",
             start_ns=job.start_ns,
             end_ns=job.end_ns,
-            driver=doing.driver_doing(driver, stat, paused.since_ns if paused else None),
+            driver=doing.driver_doing(driver, stat, self._paused_since(worker_id)),
             submission_id=job.submission_id,
             clipped_actors=clipped,
         )
 
     def _actor_row(self, fact: ActorFact, group: Group | None, parents: Mapping[str, str | None]) -> Actor:
         title = self._titles.get((fact.node_id or "", fact.pid or 0))
-        paused = self._paused.get(fact.worker_id or "")
-        now = doing.actor_doing(fact, title, self._stats.get(fact.worker_id or ""), paused.since_ns if paused else None)
+        stat = self._stats.get(fact.worker_id or "")
+        now = doing.actor_doing(fact, title, stat, self._paused_since(fact.worker_id))
         if group and group.kind == "ray_train" and now.state == "idle":
             # Ray Train runs the training function in a thread of its own while no method runs.
             now = now._replace(state=None, since_ns=None)
@@ -231,38 +257,82 @@ class Cluster:
         # The GCS goes on calling the workers of a lost node alive and paused.
         lost = {node.node_id for node in self._facts.nodes if not node.alive}
         found = []
-        for worker_id, paused in self._paused.items():
-            worker = paused.worker
-            if worker.node_id in lost:
+        for worker_id, stops in self._stops().items():
+            if stops.node_id in lost:
                 continue
             actor = by_worker.get(worker_id)
             group = grouping.get(actor.group_id) if actor and actor.group_id else None
-            title = self._titles.get((worker.node_id, worker.pid))
+            title = self._titles.get((stops.node_id, stops.pid))
             stat = self._stats.get(worker_id)
-            method = doing.method_in_title(title.title, ()) if title and not actor and not worker.is_driver else None
-            for place in paused.places:
+            method = doing.method_in_title(title.title, ()) if title and not actor and not stops.is_driver else None
+            for place, session_thread in stops.places:
                 thread = PausedThread(
                     worker_id=worker_id,
                     thread_id=place.thread_id,
                     thread_name=place.thread_name,
-                    worker_type="driver" if worker.is_driver else "worker",
+                    worker_type="driver" if stops.is_driver else "worker",
                     actor_id=actor.actor_id if actor else None,
-                    task_id=paused.task_id,
+                    task_id=session_thread.task_id if session_thread else stops.task_id,
                     candidate_task_ids=self.tasks_of_worker(worker_id),
                     task_name=actor.task_name if actor else method or None,
                     job_id=actor.job_id
                     if actor
-                    else drivers.get(worker_id) or paused.job_id or (stat.job_id if stat else None),
+                    else drivers.get(worker_id) or stops.job_id or (stat.job_id if stat else None),
                     group=group.name if group else None,
                     group_id=group.group_id if group else None,
                     rank=actor.rank if actor else None,
-                    node_id=worker.node_id,
-                    pid=worker.pid,
-                    since_ns=paused.since_ns,
-                    attached=False,
+                    node_id=stops.node_id,
+                    pid=stops.pid,
+                    since_ns=(session_thread.since_ns if session_thread else None) or stops.since_ns,
+                    attached=session_thread is not None,
+                    session_thread_id=session_thread.threadId if session_thread else None,
                 )
                 found.append((place, thread))
         return found
+
+    def _stops(self) -> dict[str, _Stops]:
+        """The stopped threads of each worker and driver: as the session on it knows them, else as Ray counts them."""
+        stops = {
+            worker_id: _Stops(
+                node_id=paused.worker.node_id,
+                pid=paused.worker.pid,
+                is_driver=paused.worker.is_driver,
+                job_id=paused.job_id,
+                task_id=paused.task_id,
+                since_ns=paused.since_ns,
+                places=[(place, None) for place in paused.places],
+            )
+            for worker_id, paused in self._paused.items()
+            if self._attached(worker_id) is None
+        }
+        for worker_id in self._sessions:
+            session = self._attached(worker_id)
+            places: list[tuple[sites.Place, DebugThread | None]] = []
+            before = self._places_before.get(worker_id, [])
+            for thread in session.threads if session is not None else []:
+                if thread.state == "stopped":
+                    places.append((sites.place_of_session(thread, before), thread))
+            if session is not None and places:
+                stops[worker_id] = _Stops(
+                    node_id=session.node_id,
+                    pid=session.pid,
+                    is_driver=session.worker_type == "driver",
+                    job_id=session.job_id,
+                    task_id=None,
+                    since_ns=session.attached_ns,
+                    places=places,
+                )
+        return stops
+
+
+class _Stops(msgspec.Struct, frozen=True, kw_only=True):
+    node_id: str
+    pid: int
+    is_driver: bool
+    job_id: str | None
+    task_id: str | None
+    since_ns: int
+    places: list[tuple[sites.Place, DebugThread | None]]
 
 
 def _shown_jobs(jobs: Iterable[JobFact]) -> list[JobFact]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from raydebug.api.debug import DebugThread
 from raydebug.api.helper import Thread
 from raydebug.api.paused import PausedSite, PausedThread, SiteKind
 
@@ -66,6 +67,24 @@ def _place(thread: Thread) -> Place | None:
         return None
     kind: SiteKind = "exception" if post_mortem else "breakpoint"
     return Place(kind=kind, thread_id=thread.thread_id, ident=thread.ident, thread_name=thread.name)
+
+
+def place_of_session(thread: DebugThread, before: Iterable[Place]) -> Place:
+    """Where a thread of a debugger session stands. ``before``: its worker's places when nobody was attached: at the
+    same line it is called as it was then, so that attaching changes no site."""
+    kind: SiteKind = "exception" if thread.reason == "exception" else "breakpoint"
+    known = next((p for p in before if (p.kind, p.file, p.line) == (kind, thread.file, thread.line)), None)
+    return Place(
+        kind=kind,
+        file=thread.file,
+        line=thread.line,
+        function=known.function if known else thread.function,
+        exception=known.exception if known else thread.text if kind == "exception" else None,
+        message=known.message if known else None,
+        thread_id=thread.os_thread_id or (known.thread_id if known else None),
+        thread_name=thread.name,
+        note=None if thread.file else "looking for the place",
+    )
 
 
 def site_id(place: Place, job_id: str | None) -> str:

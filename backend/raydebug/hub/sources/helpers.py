@@ -10,17 +10,13 @@ import contextlib
 import itertools
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Awaitable, Callable, Iterable
 
 import aiohttp
 import msgspec
 
-from raydebug import __version__
 from raydebug.api.helper import (
     AckEvents,
-    Answer,
     Challenge,
     Dump,
     Events,
@@ -28,7 +24,6 @@ from raydebug.api.helper import (
     Hello,
     HelperToHub,
     ReadException,
-    Refused,
     Stacks,
     StepMark,
     Steps,
@@ -37,34 +32,20 @@ from raydebug.api.helper import (
     WantEvents,
     Watch,
 )
-from raydebug.api.names import AGENT_HELPER_PATH, PROTOCOL, TAKEN_OVER
-from raydebug.api.proof import nonce, proof, same
+from raydebug.api.names import AGENT_HELPER_PATH, TAKEN_OVER
 from raydebug.api.topology import HelperState, NodeId
+from raydebug.hub.nodes.dial import RETRY_REFUSED_S, NodeAddress, Unreachable, dial, prove
 
 log = logging.getLogger(__name__)
 
-SPOKEN = (PROTOCOL, PROTOCOL - 1)
-HANDSHAKE_S = 15.0
 ANSWER_TIMEOUT_S = 60.0
 """A helper makes two at a time; a whole node of paused workers waits in its queue."""
 RETRY_S = (0.1, 0.3, 1.0, 2.0, 5.0)
-RETRY_REFUSED_S = 30.0
-"""For what only a person can mend, and for a hub that another one has replaced."""
-MESSAGE_BYTES = 16 << 20
 EVENTS_SINCE = 2
 """The protocol since which a helper relays task events."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(HelperToHub).decode
-
-
-@dataclass(frozen=True)
-class HelperAddress:
-    """``url``: of the node's agent, ``http://ip:port``. ``headers``: what the agent asks for (Ray's token)."""
-
-    node_id: NodeId
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 Question = Dump | ReadException
@@ -74,30 +55,6 @@ Answered = Stacks | FrozenException | str
 
 def _why(answer: Answered) -> str:
     return answer if isinstance(answer, str) else "The helper answered another question than this one."
-
-
-class _Unreachable(Exception):  # noqa: N818
-    """Why a connection isn't there, how that counts, and how soon to try again (None: by backoff)."""
-
-    def __init__(self, state: HelperState, note: str, retry_s: float | None = None) -> None:
-        super().__init__(note)
-        self.state = state
-        self.note = note
-        self.retry_s = retry_s
-
-
-def note_for_status(status: int, body: str, node_id: NodeId) -> tuple[HelperState, str, float | None]:
-    """What an agent's refusal of the upgrade means."""
-    node = f"node {node_id[:8]}"
-    said = f": {body.strip()[:300]}" if body.strip() else "."
-    if status == 404:
-        fix = "`pip install raydebug` into Ray's environment there, then restart Ray on that node"
-        return "missing", f"raydebug isn't installed on {node}. {fix}.", RETRY_REFUSED_S
-    if status in (401, 403):
-        return "refused", f"Ray's agent on {node} refused the hub's token (HTTP {status}){said}", RETRY_REFUSED_S
-    if status == 503:
-        return "connecting", f"The helper on {node} isn't up{said}", None
-    return "connecting", f"Ray's agent on {node} answered HTTP {status}{said}", None
 
 
 class Helpers:
@@ -144,7 +101,7 @@ class Helpers:
         if link is not None:
             await link.ack(epoch, number)
 
-    async def sync(self, nodes: Iterable[HelperAddress]) -> None:
+    async def sync(self, nodes: Iterable[NodeAddress]) -> None:
         """Keep a connection to each of these nodes, and to no other."""
         wanted = {node.node_id: node for node in nodes}
         for node_id, link in list(self._links.items()):
@@ -159,7 +116,7 @@ class Helpers:
             if node_id not in self._links:
                 self._start(address, frozenset())
 
-    def _start(self, address: HelperAddress, pids: frozenset[int]) -> None:
+    def _start(self, address: NodeAddress, pids: frozenset[int]) -> None:
         self._links[address.node_id] = _Link(self, address, pids)
 
     def state(self, node_id: NodeId) -> tuple[HelperState, str | None]:
@@ -218,7 +175,7 @@ class Helpers:
 class _Link:
     """One node's connection and what is known through it."""
 
-    def __init__(self, owner: Helpers, address: HelperAddress, pids: frozenset[int]) -> None:
+    def __init__(self, owner: Helpers, address: NodeAddress, pids: frozenset[int]) -> None:
         self.owner = owner
         self.address = address
         self.pids = pids
@@ -269,18 +226,18 @@ class _Link:
         while True:
             try:
                 await self._connect_and_listen()
-                problem = _Unreachable("connecting", "The connection to the helper ended; it is being dialed again.")
+                problem = Unreachable("connecting", "The connection to the helper ended; it is being dialed again.")
             except asyncio.CancelledError:
                 self._lost()
                 raise
-            except _Unreachable as error:
+            except Unreachable as error:
                 problem = error
             except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
                 reason = str(error) or type(error).__name__
-                problem = _Unreachable("connecting", f"Ray's agent at {self.address.url} can't be reached: {reason}")
+                problem = Unreachable("connecting", f"Ray's agent at {self.address.url} can't be reached: {reason}")
             except Exception as error:
                 log.exception("the connection to the helper of node %s failed", self.address.node_id)
-                problem = _Unreachable("connecting", f"The hub failed on this connection: {error}")
+                problem = Unreachable("connecting", f"The hub failed on this connection: {error}")
             failures = 0 if self.state == "up" else failures + 1
             self._lost()
             self._set(problem.state, problem.note)
@@ -290,10 +247,12 @@ class _Link:
     async def _connect_and_listen(self) -> None:
         secret = await self.owner.secret()
         if not secret:
-            raise _Unreachable("connecting", "No helper has published this cluster's secret yet.", 1.0)
-        ws = await self._dial()
+            raise Unreachable("connecting", "No helper has published this cluster's secret yet.", 1.0)
+        ws = await dial(self.owner.session, self.address, AGENT_HELPER_PATH, "helper")
         try:
-            challenge, hello = await self._handshake(ws, secret)
+            challenge, hello = await prove(ws, self.address.node_id, secret, _decode, "helper")
+            if not isinstance(hello, Hello):
+                raise Unreachable("refused", "What answers isn't a helper.", RETRY_REFUSED_S)
             self._ws, self.challenge, self.hello = ws, challenge, hello
             self._set("up", hello.ptrace)
             await ws.send_bytes(_encode(Watch(pids=sorted(self.pids))))
@@ -308,66 +267,7 @@ class _Link:
             await ws.close()
         if ws.close_code == TAKEN_OVER:
             note = "Another hub has taken over this node's helper; a helper serves one hub."
-            raise _Unreachable("connecting", note, RETRY_REFUSED_S)
-
-    async def _dial(self) -> aiohttp.ClientWebSocketResponse:
-        url = self.address.url.rstrip("/") + AGENT_HELPER_PATH
-
-        async def dial() -> aiohttp.ClientWebSocketResponse:
-            socket = await self.owner.session.ws_connect(
-                url, headers=self.address.headers, compress=0, max_msg_size=MESSAGE_BYTES, heartbeat=20
-            )
-            return cast(aiohttp.ClientWebSocketResponse, socket)  # a generic class from aiohttp 3.14 on
-
-        try:
-            return await asyncio.wait_for(dial(), HANDSHAKE_S)
-        except aiohttp.WSServerHandshakeError as error:
-            said = await self._ask_why(url) if error.status == 503 else ""
-            raise _Unreachable(*note_for_status(error.status, said, self.address.node_id)) from error
-
-    async def _ask_why(self, url: str) -> str:
-        """What the agent says to a plain request: the body of a refused upgrade is lost in aiohttp."""
-        timeout = aiohttp.ClientTimeout(total=5)
-        async with self.owner.session.get(url, headers=self.address.headers, timeout=timeout) as answer:
-            return await answer.text() if answer.status == 503 else ""
-
-    async def _handshake(self, ws: aiohttp.ClientWebSocketResponse, secret: str) -> tuple[Challenge, Hello]:
-        node_id = self.address.node_id
-        node = f"node {node_id[:8]}"
-        challenge = await self._receive(ws)
-        if not isinstance(challenge, Challenge):
-            raise _Unreachable("refused", f"What answers on {node} isn't a helper.", RETRY_REFUSED_S)
-        if challenge.protocol not in SPOKEN:
-            older = "there" if challenge.protocol < PROTOCOL else "on the head"
-            note = (
-                f"The helper on {node} is raydebug {challenge.version} (protocol {challenge.protocol}), the hub is "
-                f"{__version__} (protocol {PROTOCOL}). `pip install -U raydebug` {older}, then restart Ray there."
-            )
-            raise _Unreachable("refused", note, RETRY_REFUSED_S)
-        if challenge.node_id != node_id:
-            raise _Unreachable("refused", f"The helper of {challenge.node_id[:8]} answers for {node}.", RETRY_REFUSED_S)
-        mine = nonce()
-        given = proof(secret, "hub", node_id, challenge.nonce, mine)
-        await ws.send_bytes(_encode(Answer(protocol=challenge.protocol, version=__version__, nonce=mine, proof=given)))
-        hello = await self._receive(ws)
-        if isinstance(hello, Refused):
-            raise _Unreachable("refused", f"The helper on {node} refused: {hello.reason}.", RETRY_REFUSED_S)
-        if not isinstance(hello, Hello) or not same(
-            hello.proof, proof(secret, "helper", node_id, challenge.nonce, mine)
-        ):
-            note = f"What answers on {node} does not know this cluster's secret; it is not trusted."
-            raise _Unreachable("refused", note, RETRY_REFUSED_S)
-        return challenge, hello
-
-    async def _receive(self, ws: aiohttp.ClientWebSocketResponse) -> HelperToHub:
-        try:
-            frame = await ws.receive(timeout=HANDSHAKE_S)
-            if frame.type is not aiohttp.WSMsgType.BINARY:
-                raise _Unreachable("connecting", "The helper hung up during the handshake.")
-            return _decode(frame.data)
-        except msgspec.MsgspecError as error:
-            note = f"The helper on node {self.address.node_id[:8]} says what this hub can't read: {error}."
-            raise _Unreachable("refused", note, RETRY_REFUSED_S) from error
+            raise Unreachable("connecting", note, RETRY_REFUSED_S)
 
     def _take(self, message: HelperToHub) -> None:
         node_id = self.address.node_id

@@ -201,14 +201,20 @@ describe("attempts", () => {
 });
 
 describe("asking again", () => {
-  it("follows a task until it has ended, then leaves the hub alone", async () => {
+  it("learns what the worker of a finished task says a moment later", async () => {
     const pending = task(1, { state: "PENDING_NODE_ASSIGNMENT", start_ns: null, end_ns: null });
     await show(pending);
     expect(text()).toContain("pending");
     await change({ ...pending, state: "RUNNING", start_ns: NOW_NS });
     expect(text()).toContain("running");
+    await change({ ...pending, state: "FINISHED", end_ns: NOW_NS + 3e9 });
+    expect(fact("Ran").textContent).toMatch(/its start is unknown/);
     await change({ ...pending, state: "FINISHED", start_ns: NOW_NS, end_ns: NOW_NS + 3e9 });
     expect(fact("Ran").textContent).toMatch(/^3\.00 s/);
+  });
+
+  it("leaves the hub alone some time after the end", async () => {
+    await show(task(1, { start_ns: NOW_NS - 61e9, end_ns: NOW_NS - 60e9 }));
     await change(task(2));
     const { length } = hub.asked;
     for (let i = 3; i < 6; i++) await change(task(i));

@@ -1,0 +1,164 @@
+"""A client of the live websocket: tables kept up to date, and the debugger's commands."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Final
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from raydebug.api.errors import ErrorBody
+from raydebug.api.names import PROTOCOL, URL_PREFIX
+from raydebug.api.stream import Debug, Hello, HubMessage, Patch, Refused, Reply, Subscribe, Topic, Welcome
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(HubMessage).decode
+_MOST: Final = 64 << 20
+_KEYS: Final = {"paused": "site_id", "sessions": "worker_id", "actors": "actor_id", "groups": "group_id"}
+_KEYS_MORE: Final = {"nodes": "node_id", "jobs": "job_id", "sources": "name"}
+
+
+class LiveError(Exception):
+    """The hub said no, or can't be reached."""
+
+    def __init__(self, body: ErrorBody) -> None:
+        super().__init__(body.message)
+        self.body = body
+
+
+class Live:
+    """``async with Live(url, token) as live``. ``url``: the dashboard's, ``http://host:port``.
+
+    ``tables``: table -> key -> row, of the topics subscribed to. Raises LiveError.
+    """
+
+    def __init__(self, url: str, token: str | None, headers: Iterable[tuple[str, str]] = ()) -> None:
+        self._url: Final = "ws" + url.rstrip("/").removeprefix("http") + URL_PREFIX + "/ws"
+        self._token: Final = token
+        self._headers: Final = list(headers)
+        self._socket: ClientConnection | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._ids: Final = itertools.count(1)
+        self._asked: dict[int, asyncio.Future[Reply]] = {}
+        self._news: Final = asyncio.Condition()
+        self._refused: ErrorBody | None = None
+        self.tables: dict[str, dict[str, Any]] = {}
+        self.loaded: set[Topic] = set()
+        self.welcome: Welcome | None = None
+
+    async def __aenter__(self) -> Live:
+        try:
+            self._socket = await connect(
+                self._url, additional_headers=self._headers, max_size=_MOST, compression=None, open_timeout=10
+            )
+        except InvalidStatus as error:
+            status = error.response.status_code
+            raise LiveError(ErrorBody(f"http_{status}", f"{self._url} answered HTTP {status}.")) from error
+        except (OSError, asyncio.TimeoutError) as error:
+            raise LiveError(ErrorBody("unreachable", f"{self._url} can't be reached: {error}")) from error
+        self._reading = asyncio.create_task(self._read(self._socket))
+        await self._socket.send(_encode(Hello(protocol=PROTOCOL, token=self._token)))
+        await self.until(lambda: self.welcome is not None, 10)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._socket is not None:
+            with contextlib.suppress(ConnectionClosed, OSError):
+                await self._socket.close()
+
+    async def subscribe(self, *topics: Topic) -> None:
+        """Returns when the tables of all are there."""
+        assert self._socket is not None
+        for topic in topics:
+            await self._socket.send(_encode(Subscribe(topic=topic)))
+        await self.until(lambda: self.loaded >= set(topics), 20)
+
+    async def debug(self, worker_id: str, command: str, **arguments: Any) -> Any:
+        """A command of the debugger; its body, of plain dicts and lists."""
+        assert self._socket is not None
+        number = next(self._ids)
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        message = Debug(id=number, worker_id=worker_id, command=command, arguments=arguments)
+        try:
+            await self._socket.send(_encode(message))
+            reply = await answer
+        except ConnectionClosed as error:
+            raise LiveError(self._refused or _lost()) from error
+        finally:
+            self._asked.pop(number, None)
+        if reply.error is not None:
+            raise LiveError(reply.error)
+        return reply.debug
+
+    async def until(self, holds: Callable[[], Any], timeout: float | None = None) -> Any:
+        """Wait until ``holds`` is true of the tables; what it gave. Raises LiveError, asyncio.TimeoutError."""
+
+        async def wait() -> Any:
+            async with self._news:
+                while not (found := holds()):
+                    if self._reading is None or self._reading.done():
+                        raise LiveError(self._refused or _lost())
+                    await self._news.wait()
+                return found
+
+        return await asyncio.wait_for(wait(), timeout)
+
+    async def _read(self, socket: ClientConnection) -> None:
+        try:
+            async for frame in socket:
+                if isinstance(frame, bytes):
+                    await self._take(_decode(frame))
+        except ConnectionClosed:
+            pass
+        finally:
+            for answer in self._asked.values():
+                if not answer.done():
+                    answer.set_exception(LiveError(self._refused or _lost()))
+            self._reading = None
+            async with self._news:
+                self._news.notify_all()
+
+    async def _take(self, message: HubMessage) -> None:
+        if isinstance(message, Reply):
+            answer = self._asked.get(message.id)
+            if answer is not None and not answer.done():
+                answer.set_result(message)
+            return
+        if isinstance(message, Welcome):
+            self.welcome = message
+        elif isinstance(message, Refused):
+            self._refused = message.error
+        elif isinstance(message, Patch):
+            self._patch(message)
+        async with self._news:
+            self._news.notify_all()
+
+    def _patch(self, patch: Patch) -> None:
+        for name in patch.tables.__struct_fields__:
+            change = getattr(patch.tables, name)
+            if change is None:
+                continue
+            key = _KEYS.get(name) or _KEYS_MORE.get(name)
+            if key is None:
+                continue
+            rows = {} if patch.full else dict(self.tables.get(name, {}))
+            rows.update({str(getattr(row, key)): row for row in change.set})
+            for gone in change.drop:
+                rows.pop(gone, None)
+            self.tables[name] = rows
+        self.loaded.add(patch.topic)
+
+
+def _lost() -> ErrorBody:
+    return ErrorBody("lost", "The connection to the hub ended.")

@@ -1,0 +1,117 @@
+"""One debugpy connection with what the next hub must know of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from raydebug.api.keeper import KeptEvent, KeptSession, Note, WillRequest
+from raydebug.dap.framing import Message
+from raydebug.dap.held import Held, NotHeldError
+
+log = logging.getLogger("raydebug.keeper")
+
+MAX_EVENTS: Final = 5000
+MAX_EVENT_BYTES: Final = 8 << 20
+WILL_STEP_S: Final = 5.0
+
+
+class Session:
+    """``tell_event``, ``tell_end``: to the hub, if there is one."""
+
+    def __init__(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        tell_event: Callable[[KeptEvent], None],
+        tell_end: Callable[[str], None],
+    ) -> None:
+        self.name: Final = name
+        self.host: Final = host
+        self.port: Final = port
+        self.held: Final = Held(self._event, self._end)
+        self.ended: str | None = None
+        self.lease_s: float | None = None
+        self._will: list[WillRequest] = []
+        self._tell_event: Final = tell_event
+        self._tell_end: Final = tell_end
+        self._opened_ns: Final = time.time_ns()
+        self._note = b""
+        self._events: deque[KeptEvent] = deque()
+        self._bytes = 0
+        self._number = 0
+        self._dropped = 0
+        self._asked_ns: dict[int, tuple[str, int]] = {}
+        self._next_ask = 0
+
+    def kept(self) -> KeptSession:
+        return KeptSession(
+            session=self.name,
+            host=self.host,
+            port=self.port,
+            opened_ns=self._opened_ns,
+            note=self._note,
+            events=list(self._events),
+            dropped=self._dropped,
+            asked=list(self._asked_ns.values()),
+            ended=self.ended,
+        )
+
+    def note(self, note: Note) -> None:
+        self._note, self._will, self.lease_s = note.note, note.will, note.lease_s
+        while self._events and self._events[0].number <= note.upto:
+            self._bytes -= len(self._events.popleft().body)
+
+    def ask(self, command: str, arguments: bytes, answered: Callable[[Message | None], None]) -> None:
+        """Raises ValueError or NotHeldError, as ``Held.send``."""
+        self._next_ask += 1
+        number = self._next_ask
+        self._asked_ns[number] = (command, time.time_ns())
+
+        def done(message: Message | None) -> None:
+            self._asked_ns.pop(number, None)
+            answered(message)
+
+        try:
+            self.held.send(command, arguments, done)
+        except (ValueError, NotHeldError):
+            del self._asked_ns[number]
+            raise
+
+    async def carry_out_will(self) -> None:
+        """Nobody came: leave the worker as its hub wanted it left."""
+        log.info("no hub came for the session of %s: its worker is released", self.name[:8])
+        for one in self._will:
+            try:
+                await self.held.ask(one.command, one.arguments, WILL_STEP_S)
+            except asyncio.TimeoutError:
+                log.warning("%s got no answer in %g s", one.command, WILL_STEP_S)
+            except (ValueError, NotHeldError) as error:
+                log.warning("%s: %s", one.command, error)
+        self.held.close("no hub came for it, so its worker was released")
+
+    def _event(self, message: Message) -> None:
+        self._number += 1
+        event = KeptEvent(self._number, time.time_ns(), message.event, bytes(message.body))
+        self._events.append(event)
+        self._bytes += len(event.body)
+        while self._events and (len(self._events) > MAX_EVENTS or self._bytes > MAX_EVENT_BYTES):
+            self._drop_one()
+        self._tell_event(event)
+
+    def _drop_one(self) -> None:
+        """What was printed goes first: where threads stand must not be lost to a loop that prints."""
+        at = next((i for i, event in enumerate(self._events) if event.event == "output"), 0)
+        self._bytes -= len(self._events[at].body)
+        del self._events[at]
+        self._dropped += 1
+
+    def _end(self, reason: str) -> None:
+        self.ended = reason
+        self._asked_ns.clear()
+        self._tell_end(reason)

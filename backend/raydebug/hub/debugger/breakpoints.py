@@ -1,0 +1,96 @@
+"""The breakpoints of a session: as they are wanted, and what debugpy made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from raydebug.api.debug import Breakpoint, SourceBreakpoint
+
+TRACED_FILTERS = frozenset({"raised", "userUnhandled"})
+"""Exception filters for which each frame must be traced."""
+
+
+class Wanted(msgspec.Struct):
+    """``lines``: path -> its breakpoints. ``filters``: of exceptions; uncaught from the start, or a post-mortem would
+    pass unseen."""
+
+    lines: dict[str, list[SourceBreakpoint]] = {}
+    functions: list[str] = []
+    filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
+
+
+class Breakpoints:
+    def __init__(self, wanted: Wanted | None = None) -> None:
+        self.wanted = wanted or Wanted()
+        self.run_to: tuple[str, int] | None = None
+        """A line at which the next stop is wanted, once."""
+        self._rows: dict[str, list[Breakpoint]] = {}
+        self._by_id: dict[int, tuple[str, int]] = {}
+
+    @property
+    def need_tracing(self) -> bool:
+        wanted = self.wanted
+        lines = any(one.enabled for ones in wanted.lines.values() for one in ones)
+        return bool(lines or wanted.functions or self.run_to or TRACED_FILTERS & set(wanted.filters))
+
+    def rows(self) -> list[Breakpoint]:
+        return [row for path in sorted(self._rows) for row in self._rows[path]]
+
+    def set_lines(self, path: str, wanted: list[SourceBreakpoint]) -> None:
+        if wanted:
+            self.wanted.lines[path] = wanted
+        else:
+            self.wanted.lines.pop(path, None)
+
+    def request(self, path: str) -> dict[str, Any]:
+        """DAP's setBreakpoints for a file: those that are enabled, and the line that is run to."""
+        sent: list[dict[str, Any]] = [
+            {
+                "line": one.line,
+                **({"condition": one.condition} if one.condition else {}),
+                **({"hitCondition": one.hitCondition} if one.hitCondition else {}),
+                **({"logMessage": one.logMessage} if one.logMessage else {}),
+            }
+            for one in self.wanted.lines.get(path, [])
+            if one.enabled
+        ]
+        if self.run_to is not None and self.run_to[0] == path:
+            sent.append({"line": self.run_to[1]})
+        return {"source": {"path": path}, "breakpoints": sent}
+
+    def answered(self, path: str, body: Any) -> None:
+        """Take debugpy's answer to :meth:`request`."""
+        made = list((body or {}).get("breakpoints") or [])
+        before = {(row.line, row.condition, row.logMessage): row.hits for row in self._rows.get(path, [])}
+        rows: list[Breakpoint] = []
+        for one in self.wanted.lines.get(path, []):
+            got = made.pop(0) if one.enabled and made else {}
+            if isinstance(got.get("id"), int):
+                self._by_id[got["id"]] = (path, len(rows))
+            verified = bool(got.get("verified"))
+            rows.append(
+                Breakpoint(
+                    path=path,
+                    line=int(got.get("line") or one.line) if verified else one.line,
+                    condition=one.condition,
+                    hitCondition=one.hitCondition,
+                    logMessage=one.logMessage,
+                    enabled=one.enabled,
+                    verified=verified,
+                    message=got.get("message") or None,
+                    hits=before.get((one.line, one.condition, one.logMessage), 0),
+                )
+            )
+        if rows:
+            self._rows[path] = rows
+        else:
+            self._rows.pop(path, None)
+
+    def hit(self, ids: list[int]) -> None:
+        for number in ids:
+            path, at = self._by_id.get(number, ("", 0))
+            rows = self._rows.get(path, [])
+            if at < len(rows):
+                rows[at] = msgspec.structs.replace(rows[at], hits=rows[at].hits + 1)

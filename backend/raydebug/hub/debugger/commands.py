@@ -1,0 +1,389 @@
+"""The commands of a session, by name: what each takes, and what it asks of debugpy or of the probe."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from raydebug import probe
+from raydebug.api.debug import (
+    AsyncTask,
+    Console,
+    DapLog,
+    Evaluated,
+    Evaluation,
+    ExceptionInfo,
+    Frame,
+    Look,
+    Module,
+    Scope,
+    SourceText,
+    Variables,
+)
+from raydebug.hub.debugger import going
+from raydebug.hub.debugger.arguments import (
+    Completing,
+    Expression,
+    Filters,
+    Levels,
+    Lines,
+    LookAt,
+    Names,
+    OfFrame,
+    OfPath,
+    OfThread,
+    Page,
+    Searching,
+    Setting,
+    Since,
+    take,
+)
+from raydebug.hub.debugger.errors import DebugError
+from raydebug.hub.debugger.session import ANSWER_S, Session
+from raydebug.hub.debugger.threads import Thread
+
+FIRST_PAGE: Final = 200
+MOST_CHILDREN: Final = 1000
+MOST_ENTRIES: Final = 2000
+MOST_EXPRESSION: Final = 100_000
+INSPECT_S: Final = 60.0
+
+# Looking -----------------------------------------------------------------------------------------------------------
+
+
+async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
+    asked = take(LookAt, arguments)
+    thread = await known(session, asked.thread_id)
+    frame_id = asked.frame_id
+    if frame_id is None:
+        top = thread.top()
+        frame_id = top.id if top else None
+    if frame_id is None:
+        return Look(stop=thread.stop, frames=thread.frames, total_frames=0, frame_id=None, scopes=[], variables=None)
+    asking = [
+        session.probe("scopes", thread, frame=frame_id),
+        session.probe("scope", thread, frame=frame_id, which="locals", start=0, count=FIRST_PAGE),
+    ]
+    if thread.reason == "exception":
+        asking.append(session.probe("exception", thread))
+    scopes, variables, *more = await asyncio.gather(*asking)
+    own(session, thread, scopes, variables, *more)
+    return Look(
+        stop=thread.stop,
+        frames=thread.frames,
+        total_frames=thread.total_frames,
+        frame_id=frame_id,
+        scopes=msgspec.convert(scopes["scopes"], list[Scope]),
+        variables=msgspec.convert(variables, Variables),
+        exception=exception_of(more[0]) if more and more[0] else None,
+    )
+
+
+async def known(session: Session, thread_id: int) -> Thread:
+    """The thread, once it is known where it stands. Raises DebugError if it isn't stopped."""
+    thread = session.thread(thread_id)
+    for _ in range(200):
+        if not thread.stopped or thread.frames:
+            break
+        await asyncio.sleep(0.005)
+    session.place(thread)
+    return thread
+
+
+def thread_of_frame(session: Session, frame_id: int) -> Thread:
+    for thread in session.threads.values():
+        if thread.stopped and any(frame.id == frame_id for frame in thread.frames):
+            return thread
+    raise DebugError("gone", "This frame's thread went on.")
+
+
+def own(session: Session, thread: Thread, *answers: Any) -> None:
+    """Note to whom the references in the probe's answers belong."""
+    for answer in answers:
+        if isinstance(answer, dict):
+            reference = answer.get("variablesReference")
+            if isinstance(reference, int) and reference:
+                session.owners[reference] = (thread.id, thread.stop)
+            own(session, thread, *answer.values())
+        elif isinstance(answer, list):
+            own(session, thread, *answer)
+
+
+def owner(session: Session, reference: int) -> Thread:
+    """Whose value it is. Raises DebugError if that went on."""
+    thread_id, stop = session.owners.get(reference, (-1, -1))
+    thread = session.threads.get(thread_id)
+    if thread is None or not thread.stopped or thread.stop != stop:
+        raise DebugError("gone", "This value is of an earlier stop.")
+    return thread
+
+
+def exception_of(told: dict[str, Any]) -> ExceptionInfo:
+    return ExceptionInfo(
+        type=told["type"],
+        message=told["message"],
+        break_mode="unhandled",
+        traceback=told.get("traceback"),
+        cause=told.get("cause"),
+    )
+
+
+async def stack_trace(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    asked = take(Levels, arguments)
+    thread = await known(session, asked.thread_id)
+    end = asked.start_frame + max(1, min(asked.levels, 1000))
+    frames: list[Frame] = thread.frames[asked.start_frame : end]
+    if not thread.rebuilt and end > len(thread.frames) < thread.total_frames:
+        frames, _ = await session.fetch_frames(thread, asked.start_frame, end - asked.start_frame)
+    return {"stackFrames": frames, "totalFrames": thread.total_frames}
+
+
+async def scopes(session: Session, who: str, arguments: dict[str, Any]) -> Any:
+    frame_id = take(OfFrame, arguments).frame_id
+    thread = thread_of_frame(session, frame_id)
+    told = await session.probe("scopes", thread, frame=frame_id)
+    own(session, thread, told)
+    return told
+
+
+async def variables(session: Session, who: str, arguments: dict[str, Any]) -> Variables:
+    asked = take(Page, arguments)
+    thread = owner(session, asked.variables_reference)
+    count = max(1, min(asked.count, MOST_CHILDREN))
+    told = await session.probe(
+        "children", thread, reference=asked.variables_reference, start=max(0, asked.start), count=count
+    )
+    own(session, thread, told)
+    return msgspec.convert(told, Variables)
+
+
+async def inspect(session: Session, who: str, arguments: dict[str, Any]) -> Any:
+    reference = take(Page, arguments).variables_reference
+    thread = owner(session, reference)
+    more = {name: value for name, value in arguments.items() if name not in ("variablesReference", "reference")}
+    told = await session.probe("inspect", thread, reference=reference, **more)
+    own(session, thread, told)
+    return told
+
+
+async def exception_info(session: Session, who: str, arguments: dict[str, Any]) -> ExceptionInfo:
+    thread = await known(session, take(OfThread, arguments).thread_id)
+    told = await session.probe("exception", thread)
+    if not told:
+        raise DebugError("failed", "This thread isn't stopped at an exception.")
+    return exception_of(told)
+
+
+async def async_tasks(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, list[AsyncTask]]:
+    stopped = [thread for thread in session.threads.values() if thread.stopped and thread.native is not None]
+    tasks: list[AsyncTask] = []
+    for thread in stopped:
+        tasks += msgspec.convert((await session.probe("async_tasks", thread))["tasks"], list[AsyncTask])
+    return {"tasks": tasks}
+
+
+async def modules(session: Session, who: str, arguments: dict[str, Any]) -> Any:
+    asked = take(Searching, arguments)
+    told = await session.probe("modules", text=asked.text, limit=max(1, min(asked.limit, 1000)))
+    return {"modules": msgspec.convert(told["modules"], list[Module]), "total": told["total"]}
+
+
+async def source(session: Session, who: str, arguments: dict[str, Any]) -> SourceText:
+    told = await session.probe("read", path=take(OfPath, arguments).path)
+    return msgspec.convert(told, SourceText)
+
+
+async def console(session: Session, who: str, arguments: dict[str, Any]) -> Console:
+    session.flush_output()
+    ring = session.console
+    return Console(entries=ring.since(take(Since, arguments).since, MOST_ENTRIES), end=ring.end, dropped=ring.dropped)
+
+
+async def messages(session: Session, who: str, arguments: dict[str, Any]) -> DapLog:
+    ring = session.log
+    return DapLog(messages=ring.since(take(Since, arguments).since, MOST_ENTRIES), end=ring.end, dropped=ring.dropped)
+
+
+# Evaluating --------------------------------------------------------------------------------------------------------
+
+
+async def evaluate(session: Session, who: str, arguments: dict[str, Any]) -> Evaluated:
+    asked = take(Expression, arguments)
+    if len(asked.expression) > MOST_EXPRESSION:
+        raise ValueError(f"the expression has {len(asked.expression)} characters, at most {MOST_EXPRESSION} are taken")
+    if asked.context not in ("repl", "watch", "hover"):
+        raise ValueError(f"context is {asked.context[:40]!r}, expected repl, watch or hover")
+    thread = None if asked.frame_id is None else thread_of_frame(session, asked.frame_id)
+    if thread is not None:
+        session.place(thread)
+    session.last_evaluation += 1
+    number = session.last_evaluation
+    evaluation = Evaluation(
+        evaluation=number,
+        expression=asked.expression[:2000],
+        who=who,
+        since_ns=time.time_ns(),
+        threadId=thread.id if thread else None,
+    )
+    shown = asked.context == "repl"
+    if shown:
+        session.say("input", asked.expression, who=who, evaluation=number, running=thread is None)
+    session.evaluations[number] = evaluation
+    if thread is not None and thread.busy is None:
+        thread.busy = number
+    work = asyncio.ensure_future(_evaluated(session, evaluation, asked, thread, shown))
+    session.changed()
+    try:
+        return await asyncio.wait_for(asyncio.shield(work), ANSWER_S)
+    except asyncio.TimeoutError:
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return Evaluated(result="", waiting=True, evaluation=number, running=thread is None)
+
+
+async def _evaluated(
+    session: Session, evaluation: Evaluation, asked: Expression, thread: Thread | None, shown: bool
+) -> Evaluated:
+    """Evaluate, however long it takes, and put the outcome into the console."""
+    number = evaluation.evaluation
+    began = time.monotonic()
+    try:
+        if thread is None:
+            told = await going.run_beside(session, asked.expression)
+        else:
+            text = probe.call("evaluate", expression=asked.expression, frame=asked.frame_id)
+            # In the context of a console, what it prints comes to the console.
+            told = session.unpack(await session.evaluate(text, session.place(thread), "clipboard"))
+            own(session, thread, told)
+        result = msgspec.convert({**told, "running": thread is None, "evaluation": number}, Evaluated)
+    except DebugError as error:
+        if shown:
+            took = (time.monotonic() - began) * 1000
+            text = error.body.hint or error.body.message
+            session.flush_output()
+            session.say("error", text, evaluation=number, took_ms=took, running=thread is None)
+        raise
+    finally:
+        session.evaluations.pop(number, None)
+        if thread is not None and thread.busy == number:
+            waiting = [one.evaluation for one in session.evaluations.values() if one.threadId == thread.id]
+            thread.busy = min(waiting, default=None)
+        session.changed()
+    if shown:
+        session.flush_output()
+        session.say(
+            "result",
+            result.result,
+            evaluation=number,
+            took_ms=(time.monotonic() - began) * 1000,
+            threadId=thread.id if thread else None,
+            running=thread is None,
+            variablesReference=result.variablesReference,
+            type=result.type,
+            summary=result.summary,
+        )
+    return result
+
+
+async def set_variable(session: Session, who: str, arguments: dict[str, Any]) -> Evaluated:
+    """By an assignment in the frame: it works for whatever has an expression."""
+    asked = take(Setting, arguments)
+    thread = thread_of_frame(session, asked.frame_id)
+    for text in (asked.evaluate_name, asked.value):
+        with contextlib.suppress(SyntaxError):
+            compile(text.strip(), "<value>", "eval")
+            continue
+        raise ValueError(f"{text[:200]!r} isn't an expression")
+    await session.probe(
+        "evaluate", thread, expression=f"{asked.evaluate_name} = ({asked.value}\n)", frame=asked.frame_id
+    )
+    told = await session.probe("evaluate", thread, expression=asked.evaluate_name, frame=asked.frame_id)
+    own(session, thread, told)
+    session.say("note", f"{asked.evaluate_name} = {asked.value[:500]}", who=who)
+    return msgspec.convert(told, Evaluated)
+
+
+async def completions(session: Session, who: str, arguments: dict[str, Any]) -> Any:
+    asked = take(Completing, arguments)
+    more: dict[str, Any] = {}
+    if asked.frame_id is not None:
+        thread = thread_of_frame(session, asked.frame_id)
+        session.place(thread)
+        more = {"frameId": thread.native}
+    body = await asyncio.wait_for(
+        session.request("completions", text=asked.text, column=asked.column, **more), ANSWER_S
+    )
+    return {"targets": body.get("targets") or []}
+
+
+# Breakpoints -------------------------------------------------------------------------------------------------------
+
+
+async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    asked = take(Lines, arguments)
+    for one in asked.breakpoints:
+        if one.line < 1:
+            raise ValueError(f"line is {one.line}, expected 1 or more")
+    points = session.breakpoints
+    points.set_lines(asked.path, asked.breakpoints)
+    await going.arm_if_needed(session)
+    points.answered(asked.path, await session.request("setBreakpoints", **points.request(asked.path)))
+    session.changed()
+    return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}
+
+
+async def set_function_breakpoints(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    names = take(Names, arguments).names
+    session.breakpoints.wanted.functions = names
+    await going.arm_if_needed(session)
+    await session.request("setFunctionBreakpoints", breakpoints=[{"name": name} for name in names])
+    session.changed()
+    return {}
+
+
+async def set_exception_breakpoints(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    filters = take(Filters, arguments).filters
+    known_filters = {str(one.get("filter")) for one in session.available_filters}
+    if unknown := set(filters) - known_filters:
+        raise ValueError(f"filters {sorted(unknown)} aren't known; there are {sorted(known_filters)}")
+    session.breakpoints.wanted.filters = filters
+    await going.arm_if_needed(session)
+    await session.request("setExceptionBreakpoints", filters=filters)
+    session.changed()
+    return {}
+
+
+Handler = Callable[[Session, str, dict[str, Any]], Awaitable[Any]]
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "look": look,
+    "stackTrace": stack_trace,
+    "scopes": scopes,
+    "variables": variables,
+    "evaluate": evaluate,
+    "setVariable": set_variable,
+    "completions": completions,
+    "exceptionInfo": exception_info,
+    "inspect": inspect,
+    "continue": going.resume,
+    "next": going.step("next"),
+    "stepIn": going.step("stepIn"),
+    "stepOut": going.step("stepOut"),
+    "pause": going.pause,
+    "runTo": going.run_to,
+    "goto": going.goto,
+    "stepInTargets": going.step_in_targets,
+    "setBreakpoints": set_breakpoints,
+    "setFunctionBreakpoints": set_function_breakpoints,
+    "setExceptionBreakpoints": set_exception_breakpoints,
+    "modules": modules,
+    "source": source,
+    "console": console,
+    "messages": messages,
+    "asyncTasks": async_tasks,
+}
+"""All but ``attach`` and ``detach``, which are the broker's. The second argument names who asks."""

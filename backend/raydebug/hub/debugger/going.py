@@ -1,0 +1,148 @@
+"""Letting threads go and making them stop: continue, steps, pause, and what tracing costs meanwhile.
+
+A thread that goes on with no line breakpoint set is freed of tracing first (on Python 3.10 and 3.11 it would stay 8
+times slower for the rest of its life); tracing is brought back before anything is set that needs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from raydebug.hub.debugger.arguments import Going, OfFrame, ToLine, take
+from raydebug.hub.debugger.errors import DebugError
+from raydebug.hub.debugger.session import Session
+from raydebug.hub.debugger.threads import Thread
+
+POLL_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
+
+
+async def arm_if_needed(session: Session) -> None:
+    if session.breakpoints.need_tracing and not session.tracing:
+        await arm(session)
+
+
+async def arm(session: Session) -> None:
+    await session.probe("arm")
+    session.tracing = True
+    session.changed()
+
+
+async def resume(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Continue one thread, or all that are stopped."""
+    asked = take(Going, arguments)
+    thread = session.thread(asked.thread_id)
+    going = [one for one in session.threads.values() if one.stopped] if asked.all else [thread]
+    if not thread.stopped and not asked.all:
+        raise DebugError("running", f"{thread.name or 'The thread'} isn't stopped.")
+    await let_go(session, going)
+    return {}
+
+
+async def let_go(session: Session, threads: list[Thread]) -> None:
+    """In each stopped thread: forget what was shown of it, take tracing away if nothing needs it, and go on."""
+    free = not session.breakpoints.need_tracing
+    for thread in threads:
+        await session.probe("go_on", thread, free=free)
+    others = [one for one in session.threads.values() if one.stopped and one not in threads]
+    if free and session.tracing and not others:
+        await session.probe("free_all")
+        session.tracing = False
+        session.changed()
+
+
+def step(command: str) -> Any:
+    async def run(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        asked = take(Going, arguments)
+        thread = session.thread(asked.thread_id)
+        session.place(thread)
+        if thread.rebuilt:
+            raise DebugError("failed", "The exception has unwound this stack: there is nothing to step through.")
+        await session.probe("forget", thread, thread="this")
+        if not session.tracing:
+            await arm(session)
+        more = {"targetId": asked.target_id} if asked.target_id is not None and command == "stepIn" else {}
+        await move(session, command, threadId=thread.id, **more)
+        return {}
+
+    return run
+
+
+async def move(session: Session, command: str, **arguments: Any) -> None:
+    """pydevd, having taken an order, looks at it only 0.2 s later; waking its thread makes a step take 3 ms."""
+    moving = asyncio.ensure_future(session.request(command, **arguments))
+    waking = asyncio.ensure_future(session.probe("wake"))
+    done = await asyncio.gather(moving, waking, return_exceptions=True)
+    if isinstance(done[0], BaseException):
+        raise done[0]
+
+
+async def pause(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """One thread, or all."""
+    number = arguments.get("threadId")
+    if number is not None:
+        session.thread(number)
+    if not session.tracing:
+        await arm(session)  # a thread that was freed is deaf
+    await session.probe("suspend", thread_id=number)
+    return {}
+
+
+async def run_to(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    asked = take(ToLine, arguments)
+    thread = session.thread(asked.thread_id)
+    session.place(thread)
+    points = session.breakpoints
+    points.run_to = (asked.path, asked.line)
+    await arm_if_needed(session)
+    body = await session.request("setBreakpoints", **points.request(asked.path))
+    last = (body.get("breakpoints") or [{}])[-1]
+    points.answered(asked.path, body)
+    if not last.get("verified"):
+        points.run_to = None
+        points.answered(asked.path, await session.request("setBreakpoints", **points.request(asked.path)))
+        raise DebugError("failed", last.get("message") or f"No code is at line {asked.line}.")
+    await let_go(session, [thread])
+    return {}
+
+
+async def goto(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Set the next statement."""
+    asked = take(ToLine, arguments)
+    thread = session.thread(asked.thread_id)
+    session.place(thread)
+    body = await session.request("gotoTargets", source={"path": asked.path}, line=asked.line)
+    targets = body.get("targets") or []
+    if not targets:
+        raise DebugError("failed", f"Line {asked.line} can't be gone to.")
+    await session.probe("forget", thread, thread="this")
+    await move(session, "goto", threadId=thread.id, targetId=targets[0]["id"])
+    return {}
+
+
+async def step_in_targets(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    body = await session.request("stepInTargets", frameId=take(OfFrame, arguments).frame_id)
+    return {"targets": body.get("targets") or []}
+
+
+async def run_beside(session: Session, expression: str) -> Any:
+    """Evaluate in a worker that runs, on a thread of its own there: debugpy's would be lost to one that never ends."""
+    told = await session.probe("start", expression=expression)
+    for attempt in range(10_000_000):
+        if "value" in told:
+            return told["value"]
+        if "error" in told:
+            raise DebugError("failed", f"{told['type']}: {told['message']}", told["error"])
+        await asyncio.sleep(POLL_S[min(attempt, len(POLL_S) - 1)])
+        told = await session.probe("poll", ticket=told["ticket"])
+    raise DebugError("busy", "It never ended.")
+
+
+async def leave(session: Session) -> None:
+    """Detach: everything goes on, at its own speed."""
+    for thread in session.threads.values():
+        if thread.stopped and thread.busy is None and thread.native is not None:
+            await session.probe("free_this_thread", thread)
+    await session.probe("forget")
+    await session.probe("free_all")
+    await session.request("disconnect", terminateDebuggee=False)

@@ -1,0 +1,87 @@
+"""Evaluation while the program runs, on a thread of its own: debugpy's would be lost to code that never ends."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import sys
+import threading
+import time
+from typing import Any
+
+from . import frames, handles
+from .values import shown
+
+# Of those that ended and that nobody asked for again; the oldest go first.
+MOST = 100
+
+_tickets = itertools.count(1)
+_outcomes: dict[int, dict[str, Any] | None] = {}
+_console: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def start(expression: str, wait_s: float = 0.02) -> dict[str, Any]:
+    """Begin, and the outcome if it is quick, else ``{"ticket": n}`` for :func:`poll`."""
+    ticket = next(_tickets)
+    done = threading.Event()
+    with _lock:
+        _outcomes[ticket] = None
+
+    def run() -> None:
+        try:
+            value = shown(frames._run(expression, _namespace()))
+            # Nothing stands still here, so there is nothing that could be unfolded later.
+            outcome: dict[str, Any] = {"value": {**value, "variablesReference": 0}}
+        except BaseException as error:
+            outcome = {"error": frames.printed(error), "type": type(error).__name__, "message": frames.message(error)}
+        finally:
+            handles.forget("this")
+        with _lock:
+            _outcomes[ticket] = outcome
+            while len(_outcomes) > MOST:
+                _outcomes.pop(next(iter(_outcomes)))
+        done.set()
+
+    thread = threading.Thread(target=run, name="raydebug evaluates", daemon=True)
+    thread.pydev_do_not_trace = True  # type: ignore[attr-defined]
+    thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
+    thread.start()
+    done.wait(wait_s)
+    return poll(ticket)
+
+
+def poll(ticket: int) -> dict[str, Any]:
+    """The outcome, once; ``{"ticket": n}`` while there is none."""
+    with _lock:
+        if ticket not in _outcomes:
+            raise LookupError("gone: this evaluation isn't known")
+        if _outcomes[ticket] is None:
+            return {"ticket": ticket, "at": time.time()}
+        outcome = _outcomes.pop(ticket)
+    assert outcome is not None
+    return outcome
+
+
+def _namespace() -> dict[str, Any]:
+    """The program's main module, what was set here before, and ``self``: the actor, where this process is one."""
+    main = sys.modules.get("__main__")
+    names = {**vars(main)} if main is not None else {}
+    names["__builtins__"] = builtins
+    actor = _actor()
+    if actor is not None:
+        names["self"] = actor
+    for name, value in names.items():
+        _console.setdefault(name, value)
+    if actor is not None:
+        _console["self"] = actor
+    return _console
+
+
+def _actor() -> Any:
+    worker_module = sys.modules.get("ray._private.worker")
+    worker = getattr(worker_module, "global_worker", None)
+    try:
+        return worker.actors.get(worker.actor_id) if worker is not None else None
+    except Exception:
+        return None

@@ -1,0 +1,82 @@
+"""Stopped threads and those that run: where one stands, letting it go on, and making one stop."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any
+
+from . import handles, tracing
+
+
+def hello() -> dict[str, Any]:
+    """What the session shows of the process."""
+    debugpy = sys.modules.get("debugpy")
+    return {
+        "python": ".".join(str(part) for part in sys.version_info[:3]),
+        "debugpy": getattr(debugpy, "__version__", None),
+        "pid": os.getpid(),
+        "post_mortem": os.environ.get("RAY_DEBUG_POST_MORTEM") == "1",
+    }
+
+
+def where() -> dict[str, Any]:
+    """Of the calling thread: its id to the system, and the task of Ray's that it runs (hex)."""
+    task_id = None
+    ray = sys.modules.get("ray")
+    try:
+        if ray is not None and ray.is_initialized():
+            task_id = ray.get_runtime_context().get_task_id()
+    except Exception:
+        task_id = None  # a thread that runs none
+    return {"os_thread_id": threading.get_native_id(), "task_id": task_id}
+
+
+def go_on(free: bool) -> dict[str, Any]:
+    """Let the calling, stopped thread continue as soon as this has been answered. ``free``: without tracing."""
+    handles.forget("this")
+    told = tracing.free_this_thread() if free else {}
+    thread_id = _id_of(threading.current_thread())
+    _api().request_resume_thread(thread_id)
+    _wake(thread_id)
+    return told
+
+
+def wake() -> int:
+    """Have all stopped threads look at what they were told.
+
+    pydevd looks again only 0.2 s after it has carried out an order, so each step would take that long.
+    """
+    count = 0
+    for thread_id in list(_debugger()._thread_events):
+        _wake(thread_id)
+        count += 1
+    return count
+
+
+def suspend(thread_id: int | None = None) -> bool:
+    """Stop a thread, by DAP's id; None: all."""
+    pydevd_id = "*"
+    if thread_id is not None:
+        schema = sys.modules["_pydevd_bundle._debug_adapter.pydevd_base_schema"].BaseSchema
+        pydevd_id = schema._translate_id_from_dap(thread_id)
+    _api().request_suspend_thread(_debugger(), pydevd_id)
+    return True
+
+
+def _debugger() -> Any:
+    return tracing._debugger()
+
+
+def _api() -> Any:
+    return sys.modules["_pydevd_bundle.pydevd_api"].PyDevdAPI()
+
+
+def _id_of(thread: threading.Thread) -> str:
+    return str(sys.modules["_pydevd_bundle.pydevd_constants"].get_current_thread_id(thread))
+
+
+def _wake(thread_id: str) -> None:
+    _, event = _debugger().get_internal_queue_and_event(thread_id)
+    event.set()
