@@ -160,11 +160,11 @@ def test_the_chain_of_an_exception() -> None:
     loop.__context__, other.__context__ = other, loop
     assert len(frames.about(loop)["chain"]) == 1
 
-    class Bad(Exception):
+    class BadError(Exception):
         def __str__(self) -> str:
             raise KeyError
 
-    assert frames.about(Bad())["message"] == "<its str raised KeyError>"
+    assert frames.about(BadError())["message"] == "<its str raised KeyError>"
     assert frames.exception() is None
 
 
