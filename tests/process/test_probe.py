@@ -63,7 +63,7 @@ async def debuggee(script: Path) -> AsyncIterator[Debuggee]:
             await found.client.close()
         if process.returncode is None:
             process.kill()
-        await process.wait()
+        await process.communicate()
 
 
 def ratios(now: dict[str, Any], before: dict[str, Any]) -> dict[str, float]:
