@@ -109,7 +109,9 @@ def test_half_a_surrogate_pair_is_replaced() -> None:
 
 
 def test_statements_and_expressions() -> None:
-    assert frames.evaluate("probe_value = 40")["result"] == "None"
+    assert frames.evaluate("probe_value = 40")["result"] == ""
+    assert frames.evaluate("probe_other = 1; probe_value")["result"] == "40"
+    assert frames.evaluate("def f():\n    return 'é'\n\nf() + 'x'  # a comment")["result"] == "'éx'"
     found = frames.evaluate("  [probe_value + 2]")
     assert found["result"] == "[42]"
     assert frames.evaluate("def f():\n    return 7\n")["type"] == "NoneType"
