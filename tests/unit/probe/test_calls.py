@@ -114,7 +114,7 @@ def test_statements_and_expressions() -> None:
     assert frames.evaluate("def f():\n    return 'é'\n\nf() + 'x'  # a comment")["result"] == "'éx'"
     found = frames.evaluate("  [probe_value + 2]")
     assert found["result"] == "[42]"
-    assert frames.evaluate("def f():\n    return 7\n")["type"] == "NoneType"
+    assert frames.evaluate("def f():\n    return 7\n")["type"] == ""
     assert frames.evaluate("f()")["result"] == "7"
     frames._console.pop("probe_value")
 
