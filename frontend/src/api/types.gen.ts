@@ -351,7 +351,8 @@ export interface PausedSite {
  *
  * ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
  * ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name. ``since_ns``: when raydebug saw it first, which is
- * within a second of the hit where the hub was up.
+ * within a second of the hit where the hub was up. ``attached``: a debugger session of ours holds it;
+ * ``session_thread_id``: DAP's id of the thread there.
  */
 export interface PausedThread {
   worker_id: string;
@@ -370,6 +371,7 @@ export interface PausedThread {
   pid: number;
   since_ns: number;
   attached: boolean;
+  session_thread_id: number | null;
 }
 
 /**
@@ -568,6 +570,7 @@ export interface DebugThread {
   task_id: string | null;
   since_ns: number | null;
   busy: number | null;
+  os_thread_id: number | null;
 }
 
 /**
