@@ -18,6 +18,9 @@ from raydebug.dap.framing import FrameReader, FramingError, Message, request_fra
 CONNECT_S: Final = 10.0
 MAX_UNSENT: Final = 16 << 20
 """An adapter that leaves so much unread is broken or hostile."""
+LINGER_S: Final = 5.0
+"""So long an adapter may take to read the last that was written."""
+
 log = logging.getLogger(__name__)
 
 _QUICKACK: Final = getattr(socket, "TCP_QUICKACK", None)
@@ -136,6 +139,7 @@ class Held:
         if writer is None:
             return
         writer.close()
+        asyncio.get_running_loop().call_later(LINGER_S, writer.transport.abort)
         if self._reading is not None and self._reading is not asyncio.current_task():
             self._reading.cancel()
         asked, self.asked = list(self.asked.values()), {}
