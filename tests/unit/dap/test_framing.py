@@ -21,7 +21,11 @@ from raydebug.dap.framing import (
 )
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -83,9 +87,7 @@ def test_any_split_gives_the_same_messages(said: list[tuple[dict[str, Any], str,
 
 
 @given(st.lists(messages, max_size=3), st.binary(max_size=200), st.lists(st.integers(0, 2000)))
-def test_any_split_of_a_broken_stream_ends_alike(
-    said: list[dict[str, Any]], garbage: bytes, cuts: list[int]
-) -> None:
+def test_any_split_of_a_broken_stream_ends_alike(said: list[dict[str, Any]], garbage: bytes, cuts: list[int]) -> None:
     """What was said before the bad frame is heard, however the bytes came."""
     stream = b"".join(frame(json.dumps(message).encode()) for message in said) + garbage
     whole, error = read(stream)
@@ -172,12 +174,10 @@ def test_text_that_a_program_may_print_is_mended(body: bytes, text: Any) -> None
 def test_memory_is_bounded_by_the_longest_frame() -> None:
     """A peer that says much and means nothing costs no more than it said before it was refused."""
     reader = FrameReader(max_body=1000)
-    sent = 0
+    for _ in range(MAX_HEADER // 64 - 1):
+        assert list(reader.feed(b"A" * 64)) == []
     with pytest.raises(FramingError):
-        for _ in range(10_000):
-            sent += 100
-            list(reader.feed(b"A" * 100))
-    assert sent <= MAX_HEADER + 100
+        list(reader.feed(b"A" * 64))
 
 
 @given(st.integers(0, 2**40), st.text(), json_values)
