@@ -115,7 +115,7 @@ class Session:
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
             self.request("evaluate", expression=_NODELAY),
-            self.request("setExceptionBreakpoints", filters=self.breakpoints.wanted.filters),
+            self.request("setExceptionBreakpoints", **self.breakpoints.exception_request()),
             self.request("configurationDone"),
             self.request("evaluate", expression=probe.bootstrap()),
         ]
@@ -486,6 +486,7 @@ class Session:
             breakpoints=self.breakpoints.rows(),
             functions=self.breakpoints.wanted.functions,
             filters=self.breakpoints.wanted.filters,
+            types=self.breakpoints.wanted.types,
             available_filters=self.available_filters,
             evaluations=list(self.evaluations.values()),
             console_end=self.console.end,
