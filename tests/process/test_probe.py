@@ -63,7 +63,7 @@ async def debuggee(script: Path) -> AsyncIterator[Debuggee]:
             await found.client.close()
         if process.returncode is None:
             process.kill()
-        await process.wait()
+        await process.communicate()
 
 
 def ratios(now: dict[str, Any], before: dict[str, Any]) -> dict[str, float]:
@@ -213,6 +213,8 @@ async def test_the_true_stack_of_an_exception_and_the_tasks_of_a_loop() -> None:
         assert stated[0] == ("stopping", "stops", "current")
         assert stated.count(("patient", "waits", "waiting")) == 3
         lines = CRASHING.read_text().splitlines()
-        assert {lines[task["line"] - 1].strip() for task in tasks if task["name"] == "patient"} == {"await event.wait()"}
+        assert {lines[task["line"] - 1].strip() for task in tasks if task["name"] == "patient"} == {
+            "await event.wait()"
+        }
         await child.client.request("continue", threadId=thread)
         assert (await child.said())["ended"]

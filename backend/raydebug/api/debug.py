@@ -27,7 +27,7 @@ command             arguments                                           body
 ``stepInTargets``   ``{frameId}``                                       ``{targets: [{id, label, line?}]}``
 ``setBreakpoints``  ``{path, breakpoints: SourceBreakpoint[]}``         ``{breakpoints: Breakpoint[]}``, all of a file
 ``setFunctionBreakpoints`` ``{names: string[]}``                        ``{}``
-``setExceptionBreakpoints`` ``{filters: string[]}``                     ``{}``
+``setExceptionBreakpoints`` ``{filters: string[], types?: string[]}``                     ``{}``
 ``modules``         ``{text?, limit?}``                                 ``{modules: Module[], total}``
 ``source``          ``{path}``                                          :class:`SourceText`
 ``console``         ``{since}``                                         :class:`Console`
@@ -170,6 +170,7 @@ class DebugSession(msgspec.Struct, frozen=True, kw_only=True):
     breakpoints: list[Breakpoint] = []
     functions: list[str] = []
     filters: list[str] = []
+    types: list[str] = []
     available_filters: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []
     console_end: int = 0

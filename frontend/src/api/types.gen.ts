@@ -543,6 +543,7 @@ export interface DebugSession {
   breakpoints: Breakpoint[];
   functions: string[];
   filters: string[];
+  types: string[];
   available_filters: (Record<string, unknown>)[];
   evaluations: Evaluation[];
   console_end: number;

@@ -114,6 +114,7 @@ class Names(msgspec.Struct):
 
 class Filters(msgspec.Struct):
     filters: list[str]
+    types: Annotated[list[Annotated[str, msgspec.Meta(min_length=1, max_length=500)]], msgspec.Meta(max_length=200)] = []
 
 
 class Searching(msgspec.Struct):

@@ -32,6 +32,7 @@ def row_of(session: Session) -> DebugSession:
         breakpoints=session.breakpoints.rows(),
         functions=session.breakpoints.wanted.functions,
         filters=session.breakpoints.wanted.filters,
+        types=session.breakpoints.wanted.types,
         available_filters=session.available_filters,
         evaluations=list(session.evaluations.values()),
         console_end=session.console.end,

@@ -128,7 +128,7 @@ class Session:
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
             self.request("evaluate", expression=_NODELAY),
-            self.request("setExceptionBreakpoints", filters=self.breakpoints.wanted.filters),
+            self.request("setExceptionBreakpoints", **self.breakpoints.exception_request()),
             self.request("configurationDone"),
             self.request("evaluate", expression=probe.bootstrap()),
         ]
