@@ -170,7 +170,6 @@ function FrozenTasks({ worker }: { worker: string }) {
       </summary>
       {(tasks ?? []).map((one, i) => (
         <button
-          // biome-ignore lint/suspicious/noArrayIndexKey: names of tasks needn't differ
           key={`${one.name} ${i}`}
           type="button"
           className={s.frame}
