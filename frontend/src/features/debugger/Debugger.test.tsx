@@ -1,5 +1,5 @@
 import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
-import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, configure, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { DebugHub } from "../../../test/debug";
 import { actor, job, node, patch, site, thread } from "../../../test/rows";
@@ -14,6 +14,9 @@ import type { CodeViewProps } from "./source/CodeView";
 import { freshState, useDebug } from "./state";
 
 const t = en.debugger;
+// What is waited for comes; how soon is the machine's affair.
+configure({ asyncUtilTimeout: 20_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 // jsdom has no layout, which an editor needs; that one is tried in a browser (e2e/specs).
 vi.mock("./source/CodeView", () => ({

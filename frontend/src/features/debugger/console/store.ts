@@ -57,13 +57,13 @@ export async function run(worker: string, expression: string): Promise<void> {
   const frame = here ? shownFrame(shown) : null;
   const before = consoleOf(worker).end;
   try {
-    await askDebug(worker, "evaluate", {
+    const { waiting } = await askDebug(worker, "evaluate", {
       expression,
       context: "repl",
       ...(frame ? { frameId: frame.id } : {}),
     });
     await refreshConsole(worker);
-    edited(); // it may have changed what is shown
+    if (!waiting) edited(); // it may have changed what is shown
   } catch (error) {
     await refreshConsole(worker);
     const told = consoleOf(worker).entries.some((one) => one.number >= before && one.kind === "error");
