@@ -31,6 +31,7 @@ export const debugThread = (threadId: number, over: Partial<DebugThread> = {}): 
   task_id: null,
   since_ns: null,
   busy: null,
+  called: false,
   os_thread_id: null,
   ...over,
 });
@@ -58,6 +59,7 @@ export const debugSession = (over: Partial<DebugSession> = {}): DebugSession => 
   threads: [],
   breakpoints: [],
   functions: [],
+  types: [],
   filters: [],
   available_filters: [],
   evaluations: [],

@@ -543,6 +543,7 @@ export interface DebugSession {
   breakpoints: Breakpoint[];
   functions: string[];
   filters: string[];
+  types: string[];
   available_filters: (Record<string, unknown>)[];
   evaluations: Evaluation[];
   console_end: number;
@@ -555,7 +556,7 @@ export interface DebugSession {
  *
  * Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
  * a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
- * the number of the evaluation that runs on it.
+ * the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code.
  */
 export interface DebugThread {
   threadId: number;
@@ -571,6 +572,7 @@ export interface DebugThread {
   since_ns: number | null;
   busy: number | null;
   os_thread_id: number | null;
+  called: boolean;
 }
 
 /**
