@@ -70,6 +70,10 @@ interface EntryProps {
   worker: string;
 }
 
+/** Blocks are made anew with each entry; most of them are what they were. */
+const sameEntry = (a: EntryProps, b: EntryProps): boolean =>
+  a.block.entry === b.block.entry && a.text === b.text && a.worker === b.worker;
+
 const Entry = memo(function Entry({ block, text, worker }: EntryProps) {
   const { debugger: t } = useWords();
   const { entry } = block;
@@ -103,7 +107,7 @@ const Entry = memo(function Entry({ block, text, worker }: EntryProps) {
       </span>
     </div>
   );
-});
+}, sameEntry);
 
 /** A result with something in it, as a tree of one root. */
 function Result({ entry, worker }: { entry: ConsoleEntry; worker: string }) {
