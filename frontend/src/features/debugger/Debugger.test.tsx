@@ -100,7 +100,7 @@ beforeEach(() => {
   useCluster.setState(useCluster.getInitialState(), true);
   useLink.setState({ ...useLink.getInitialState(), phase: "live" }, true);
   useDebug.setState(freshState(), true);
-  useConsoles.setState({ held: new Map() });
+  useConsoles.setState({ held: new Map(), ahead: new Map() });
   useWatches.setState({ expressions: [], values: new Map() });
 });
 
@@ -339,6 +339,18 @@ describe("the console", () => {
       { args: { expression: "epoch", context: "repl", frameId: 100 } },
       {},
     ]);
+  });
+
+  it("shows a result before its entry is there, and once", async () => {
+    await show();
+    await attached();
+    hub.slow.add("console");
+    await type("epoch");
+    await waitFor(() => expect(entries().map((one) => one.dataset.kind)).toEqual(["note", "input", "result"]));
+    hub.slow.clear();
+    await hub.flush();
+    await waitFor(() => expect(entries().at(-1)?.textContent).toContain("2.4 ms"));
+    expect(entries().map((one) => one.dataset.kind)).toEqual(["note", "input", "result"]);
   });
 
   it("says which evaluation hasn't come back", async () => {
