@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from raydebug.api.debug import Breakpoint, SourceBreakpoint
+from raydebug.dap.bodies import MadeBreakpoint, clipped
 
 TRACED_FILTERS = frozenset({"raised", "userUnhandled"})
 """Exception filters for which each frame must be traced."""
 
+_MODES = {"raised": "always", "uncaught": "unhandled", "userUnhandled": "userUnhandled"}
+_ALL = {"names": ["Python Exceptions"]}
+
 
 class Wanted(msgspec.Struct):
     """``lines``: path -> its breakpoints. ``filters``: of exceptions; uncaught from the start, or a post-mortem would
-    pass unseen."""
+    pass unseen. ``types``: exceptions that stop when they are raised, ``ValueError`` or ``module.Error``."""
 
     lines: dict[str, list[SourceBreakpoint]] = {}
     functions: list[str] = []
     filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
+    types: list[str] = []
 
 
 class Breakpoints:
@@ -27,13 +33,27 @@ class Breakpoints:
         self.run_to: tuple[str, int] | None = None
         """A line at which the next stop is wanted, once."""
         self._rows: dict[str, list[Breakpoint]] = {}
+        self._asked: dict[str, list[SourceBreakpoint]] = {}
+        """For each of the rows."""
         self._by_id: dict[int, tuple[str, int]] = {}
 
     @property
     def need_tracing(self) -> bool:
         wanted = self.wanted
         lines = any(one.enabled for ones in wanted.lines.values() for one in ones)
-        return bool(lines or wanted.functions or self.run_to or TRACED_FILTERS & set(wanted.filters))
+        exceptions = wanted.types or TRACED_FILTERS & set(wanted.filters)
+        return bool(lines or wanted.functions or self.run_to or exceptions)
+
+    def exception_request(self) -> dict[str, Any]:
+        """DAP's setExceptionBreakpoints. Beside options for types debugpy ignores filters, so they become options then;
+        it holds one of all exceptions, so of several filters the widest that a post-mortem survives."""
+        wanted = self.wanted
+        if not wanted.types:
+            return {"filters": wanted.filters}
+        modes = [_MODES[one] for one in ("raised", "uncaught", "userUnhandled") if one in wanted.filters]
+        every = [{"path": [_ALL], "breakMode": mode} for mode in modes[:1]]
+        some = [{"path": [_ALL, {"names": [name]}], "breakMode": "always"} for name in wanted.types]
+        return {"filters": [], "exceptionOptions": every + some}
 
     def rows(self) -> list[Breakpoint]:
         return [row for path in sorted(self._rows) for row in self._rows[path]]
@@ -60,33 +80,35 @@ class Breakpoints:
             sent.append({"line": self.run_to[1]})
         return {"source": {"path": path}, "breakpoints": sent}
 
-    def answered(self, path: str, body: Any) -> None:
+    def answered(self, path: str, told: Sequence[MadeBreakpoint]) -> None:
         """Take debugpy's answer to :meth:`request`."""
-        made = list((body or {}).get("breakpoints") or [])
-        before = {(row.line, row.condition, row.logMessage): row.hits for row in self._rows.get(path, [])}
+        made = list(told)
+        asked, self._asked[path] = self._asked.get(path, []), self.wanted.lines.get(path, [])
+        before = {one: row.hits for one, row in zip(asked, self._rows.get(path, []), strict=False)}
+        self._by_id = {number: at for number, at in self._by_id.items() if at[0] != path}
         rows: list[Breakpoint] = []
         for one in self.wanted.lines.get(path, []):
-            got = made.pop(0) if one.enabled and made else {}
-            if isinstance(got.get("id"), int):
-                self._by_id[got["id"]] = (path, len(rows))
-            verified = bool(got.get("verified"))
+            got = made.pop(0) if one.enabled and made else MadeBreakpoint()
+            if got.id is not None:
+                self._by_id[got.id] = (path, len(rows))
             rows.append(
                 Breakpoint(
                     path=path,
-                    line=int(got.get("line") or one.line) if verified else one.line,
+                    line=(got.line or one.line) if got.verified else one.line,
                     condition=one.condition,
                     hitCondition=one.hitCondition,
                     logMessage=one.logMessage,
                     enabled=one.enabled,
-                    verified=verified,
-                    message=got.get("message") or None,
-                    hits=before.get((one.line, one.condition, one.logMessage), 0),
+                    verified=got.verified,
+                    message=clipped(got.message) if got.message else None,
+                    hits=before.get(one, 0),
                 )
             )
         if rows:
             self._rows[path] = rows
         else:
             self._rows.pop(path, None)
+            self._asked.pop(path, None)
 
     def hit(self, ids: list[int]) -> None:
         for number in ids:
