@@ -12,7 +12,17 @@ import pytest
 from raydebug.api.paused import PausedSite
 from tests.support import api
 from tests.support.cluster import RayCluster
-from tests.support.debugging import PATIENCE, Debugged, at_breakpoint, attached, debug_cluster, job, live, paused_at, places
+from tests.support.debugging import (
+    PATIENCE,
+    Debugged,
+    at_breakpoint,
+    attached,
+    debug_cluster,
+    job,
+    live,
+    paused_at,
+    places,
+)
 
 JOBS = Path(__file__).parent / "jobs"
 KINDS, MANY = JOBS / "kinds.py", JOBS / "many.py"
@@ -31,7 +41,7 @@ async def test_every_kind_of_code_is_debugged(kind: str, cluster: RayCluster) ->
     async with live(cluster) as client:
         await paused_at(client, KINDS, kind, timeout=120)
         unattached = places(client, KINDS, line)
-        session, thread = await attached(client, KINDS, kind)
+        session, thread = await attached(client, KINDS, kind, task=kind != "driver")
 
         def taken() -> PausedSite | None:
             site = places(client, KINDS, line)
@@ -50,11 +60,14 @@ async def test_every_kind_of_code_is_debugged(kind: str, cluster: RayCluster) ->
             assert (top["path"], top["line"]) == (str(KINDS), thread.line)
             if kind == "async":
                 tasks = (await session("asyncTasks"))["tasks"]
-                frozen = next(one for one in tasks if one["line"] == api.line_of(KINDS, "waits"))
-                assert (frozen["state"], frozen["file"]) == ("waiting", str(KINDS))
-                assert [one["line"] for one in tasks if one["state"] == "current"] == [thread.line]
+                waits = api.line_of(KINDS, "waits")
+                assert ("waiting", str(KINDS), waits) in [(one["state"], one["file"], one["line"]) for one in tasks]
+                current = [
+                    (one["coroutine"].rpartition(".")[2], one["line"]) for one in tasks if one["state"] == "current"
+                ]
+                assert current == [("work", thread.line)]
             if number == "41":
-                thread = await session.go_on(thread, line=at_breakpoint(KINDS, kind))
+                thread = await session.go_on(thread, line=at_breakpoint(KINDS, kind), task=kind != "driver")
         assert session.row.keeper
         assert session.row.worker_type == ("driver" if kind == "driver" else "worker")
 
@@ -73,11 +86,8 @@ async def test_threads_stop_and_go_on_apart_from_each_other(cluster: RayCluster)
         frame_id, _ = await session.look(second)
         assert await session.value("number", frame_id) == "41"
         # One that runs is paused alone, and goes on.
-        turning = next(
-            thread
-            for thread in session.row.threads
-            if thread.state == "running" and "pool" in thread.name.lower() or thread.name.startswith("Thread")
-        )
+        turning = next(thread for thread in session.row.threads if thread.name == "turning")
+        assert turning.state == "running"
         before = session.last_stop
         await session("pause", threadId=turning.threadId)
         paused = await session.stopped(after=before)
@@ -116,8 +126,12 @@ async def test_64_places_at_once(cluster: RayCluster) -> None:
 
             await client.until(all_stopped, PATIENCE)
             shown = time.monotonic()
-            site = await client.until(all_there, PATIENCE)
-            assert all(member.attached for member in site.members)
+
+            def all_taken() -> bool:
+                site = all_there()
+                return site is not None and all(member.attached for member in site.members)
+
+            await client.until(all_taken, PATIENCE)
             one = next(thread for thread in sessions[0].row.threads if thread.state == "stopped")
             assert "number" in (await sessions[0].look(one))[1]
             going = time.monotonic()
@@ -127,5 +141,6 @@ async def test_64_places_at_once(cluster: RayCluster) -> None:
             while output and output.strip() != str(4 * sum(range(16))):
                 output = await asyncio.to_thread(driver.stdout.readline) if driver.stdout else ""
             assert output, "the job didn't end"
-            print(f"64 places: attached and shown in {shown - began:.2f} s, gone on in {time.monotonic() - going:.2f} s")
+            gone = time.monotonic() - going
+            print(f"64 places: attached and shown in {shown - began:.2f} s, gone on in {gone:.2f} s")
             await client.until(lambda: places(client, MANY, line) is None, PATIENCE)

@@ -39,7 +39,9 @@ def job(cluster: RayCluster, script: Path, *arguments: str) -> Iterator[subproce
         yield driver
     finally:
         driver.kill()
-        driver.communicate()
+        driver.wait()
+        if driver.stdout is not None:
+            driver.stdout.close()  # its debug adapter outlives it, with the other end
 
 
 @contextlib.asynccontextmanager
@@ -72,12 +74,12 @@ async def paused_at(client: Live, script: Path, mark: str, timeout: float = PATI
     return member
 
 
-async def attached(client: Live, script: Path, mark: str) -> tuple[Debugged, DebugThread]:
-    """Attach to who is paused there; its thread, stopped at that line."""
+async def attached(client: Live, script: Path, mark: str, *, task: bool = True) -> tuple[Debugged, DebugThread]:
+    """Attach to who is paused there; its thread, stopped at that line. ``task``: False for a driver: it runs none."""
     member = await paused_at(client, script, mark)
     session = Debugged(client, member.worker_id)
     await session("attach")
-    return session, await session.stopped(at_breakpoint(script, mark), file=script)
+    return session, await session.stopped(at_breakpoint(script, mark), file=script, task=task)
 
 
 def at_breakpoint(script: Path, mark: str) -> range:
@@ -115,14 +117,21 @@ class Debugged:
             raise AssertionError(f"waited {timeout:g} s; the session is {row}") from None
 
     async def stopped(
-        self, line: int | range | None = None, *, after: int = 0, file: Path | None = None, timeout: float = PATIENCE
+        self,
+        line: int | range | None = None,
+        *,
+        after: int = 0,
+        file: Path | None = None,
+        task: bool = True,
+        timeout: float = PATIENCE,
     ) -> DebugThread:
-        """A thread that is stopped, at ``line``, by a stop newer than number ``after``; its task is known then."""
+        """A thread that is stopped, at ``line``, by a stop newer than number ``after``, and its ``task`` known, as is
+        that of each thread but those that the program itself began."""
         lines = range(line, line + 1) if isinstance(line, int) else line
 
         def there(row: DebugSession) -> DebugThread | None:
             for thread in row.threads:
-                if thread.state != "stopped" or thread.stop <= after or thread.os_thread_id is None:
+                if thread.state != "stopped" or thread.stop <= after or (task and thread.task_id is None):
                     continue
                 if (lines is None or thread.line in lines) and (file is None or thread.file == str(file)):
                     return thread
@@ -144,11 +153,13 @@ class Debugged:
     def last_stop(self) -> int:
         return max((thread.stop for thread in self.row.threads), default=0)
 
-    async def go_on(self, thread: DebugThread, *, line: int | range | None = None, everybody: bool = False) -> DebugThread:
+    async def go_on(
+        self, thread: DebugThread, *, line: int | range | None = None, everybody: bool = False, task: bool = True
+    ) -> DebugThread:
         """Continue; the next stop of any thread."""
         before = self.last_stop
         await self("continue", threadId=thread.threadId, all=everybody)
-        return await self.stopped(line, after=before)
+        return await self.stopped(line, after=before, task=task)
 
     async def step(self, command: str, thread: DebugThread, **more: Any) -> DebugThread:
         """Step, and the stop that follows."""

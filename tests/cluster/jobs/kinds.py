@@ -1,5 +1,9 @@
-"""A breakpoint in every kind of code that Ray runs, hit again and again: at its line, or the next (see the test). ``kinds.py detached``: in a detached actor."""
+"""A breakpoint in every kind of code that Ray runs, hit again and again.
 
+``kinds.py detached``: in a detached actor, which outlives this job.
+"""
+
+# ruff: noqa: F841 - variables are there to be seen
 import sys
 import threading
 import time
@@ -55,6 +59,7 @@ class Threaded:
             seen = number
 
     def turn(self):
+        threading.current_thread().name = "turning"
         turns = 0
         while self.turning:
             turns += 1
@@ -120,6 +125,9 @@ def task(number):
 
 @ray.remote(num_cpus=0)
 class Kept:
+    def ready(self):
+        pass
+
     def work(self, number):
         while True:
             number += 1
@@ -131,6 +139,7 @@ class Kept:
 ray.init()
 if sys.argv[1:] == ["detached"]:
     kept = Kept.options(name="kept", lifetime="detached", namespace="kinds").remote()
+    ray.get(kept.ready.remote())
     call = kept.work.remote(40)
     time.sleep(1)
     sys.exit()
