@@ -95,6 +95,6 @@ def will(session: Session) -> list[WillRequest]:
         if thread.stopped and thread.busy is None and (frame_id := thread.native) is not None:
             free = probe.call("free_this_thread")
             asked.append(("evaluate", {"expression": free, "frameId": frame_id, "context": "clipboard"}))
-    asked.append(("evaluate", {"expression": probe.call("free_all"), "context": "clipboard"}))
+    asked.append(("evaluate", {"expression": probe.call("free_all", stepping=True), "context": "clipboard"}))
     asked.append(("disconnect", {"terminateDebuggee": False}))
     return [WillRequest(command, msgspec.json.encode(arguments)) for command, arguments in asked]
