@@ -193,6 +193,7 @@ class Broker:
         worker_id = session.target.worker_id
         channel = session.channel
         if channel is not None:
+            session.leaving = True
             try:
                 await going.leave(session)
             except DebugError as error:
@@ -203,8 +204,8 @@ class Broker:
         self._changed(worker_id)
 
     def _found(self, node_id: str, kept: KeptSession, channel: KeeperChannel) -> Listener | None:
-        """A keeper holds a session of an earlier hub."""
-        if not kept.note or kept.ended is not None:
+        """A keeper holds a session of an earlier hub, or held it until it ended while there was no hub."""
+        if not kept.note:
             return None
         try:
             memory = msgspec.msgpack.decode(kept.note, type=Memory)
@@ -256,6 +257,9 @@ class Broker:
     async def close(self) -> None:
         """The hub ends; what a keeper holds stays as it is."""
         await self.keepers.close()
+        for session in self.sessions.values():
+            if session.channel is not None and not session.channel.kept:
+                session.channel.close()
 
 
 def _may_see(caller: Caller, target: Target) -> bool:
