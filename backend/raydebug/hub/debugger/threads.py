@@ -34,6 +34,7 @@ class Thread:
     rebuilt: bool = False
     os_thread_id: int | None = None
     called: bool = False
+    went_on: bool = False
     arriving: bool = False
     """Where it stands is being looked up."""
 
@@ -52,6 +53,7 @@ class Thread:
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
     def resumes(self) -> None:
+        self.went_on = True
         self.stopped, self.reason, self.text, self.since_ns, self.called = False, None, None, None, False
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
@@ -72,6 +74,7 @@ class Thread:
             busy=self.busy,
             os_thread_id=self.os_thread_id,
             called=self.called,
+            first=not self.went_on,
         )
 
 
