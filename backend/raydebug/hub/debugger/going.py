@@ -143,9 +143,9 @@ async def run_beside(session: Session, expression: str) -> Any:
 
 async def leave(session: Session) -> None:
     """Detach: everything goes on, at its own speed."""
+    await session.probe("forget")
+    await session.probe("free_all", stepping=True)
     for thread in session.threads.values():
         if thread.stopped and thread.busy is None and thread.native is not None:
             await session.probe("free_this_thread", thread)
-    await session.probe("forget")
-    await session.probe("free_all", stepping=True)
     await session.request("disconnect", terminateDebuggee=False)
