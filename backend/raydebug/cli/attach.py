@@ -107,6 +107,7 @@ class _Terminal:
             await self._console.begin()
             began.set_result(None)
             await closing.wait()
+            await self._console.close()
 
     async def _attached(self, live: Live, chosen: Chosen) -> DebugSession:
         if chosen.paused:

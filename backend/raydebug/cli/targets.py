@@ -75,7 +75,7 @@ def resolve(target: str, known: Known) -> list[Chosen]:
     target = target.strip()
     if not target:
         raise AmbiguousError("TARGET is empty.", _SHAPES)
-    return sorted(_found(target, known), key=lambda one: (one.group or "~", _rank(one), one.worker_id))
+    return sorted(_found(target, known), key=lambda one: (one.group or "~", _rank(one), one.label, one.worker_id))
 
 
 def resolve_one(target: str, known: Known) -> Chosen:

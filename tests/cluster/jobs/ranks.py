@@ -30,7 +30,7 @@ class Rank:
 
 
 ray.init()
-ranks = [Rank.options(name=f"rank-{rank}").remote(rank) for rank in range(3)]
+ranks = [Rank.options(runtime_env={"env_vars": {"RANK": str(rank)}}).remote(rank) for rank in range(3)]
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 for step in range(steps):
     ray.get([rank.train.remote(step) for rank in ranks])

@@ -41,7 +41,7 @@ class Console:
         self._total = 0
         self._at = 0
         self._names: frozenset[str] = frozenset()
-        self._listed: int | None = None
+        self._gave_up = False
         self._late: set[asyncio.Task[None]] = set()
         self._do: Final[dict[str, Callable[[str], Awaitable[None]]]] = {
             "next": lambda rest: self._step("next"),
@@ -79,6 +79,14 @@ class Console:
         await self.worker.begin()
         if self._selected is None and self.worker.ended is None:
             self.paper.put(_RUNS)
+
+    async def close(self) -> None:
+        """Nothing more is told."""
+        if self.worker.following is not None:
+            self.worker.following.cancel()
+        for task in self._late:
+            task.cancel()
+        await asyncio.gather(*self._late, return_exceptions=True)
 
     async def handle(self, line: str) -> None:
         """Carry out a line, and say what comes of it. Raises Leave."""
@@ -135,7 +143,7 @@ class Console:
     async def _select(self, thread: DebugThread, several: bool) -> None:
         """Where it stands, with source around."""
         self._selected = thread.threadId
-        self._frames, self._listed, self._names = [], None, frozenset()
+        self._frames, self._names, self._gave_up = [], frozenset(), False
         self.paper.put(text.stop_line(thread, several))
         try:
             look = await self.worker.ask("look", threadId=thread.threadId)
@@ -146,6 +154,7 @@ class Console:
         if look.get("exception"):
             self.paper.put(text.exception_line(look["exception"]))
         self._frames, self._total = look["frames"], look["total_frames"]
+        self._points.know(frame["path"] for frame in self._frames if frame["path"])
         ids = [frame["id"] for frame in self._frames]
         self._at = ids.index(look["frame_id"]) if look["frame_id"] in ids else 0
         self._learn(look)
@@ -161,7 +170,8 @@ class Console:
 
     async def _standing(self) -> DebugThread:
         """The selected thread, which stands; a script waits for that. Raises LiveError."""
-        deadline = time.monotonic() + (self._patience or 0)
+        # Once a script has waited in vain, its other lines needn't.
+        deadline = time.monotonic() + (0 if self._gave_up else self._patience or 0)
         while True:
             thread = self.worker.thread(self._selected)
             if thread is not None and is_there(thread) and self._frames:
@@ -171,6 +181,7 @@ class Console:
             if other is not None and self._patience is None:
                 raise LiveError(ErrorBody("running", f"This thread runs; :thread {other.threadId} is stopped."))
             if left <= 0 or not await self.worker.next_stop(self.worker.last_stop(), left):
+                self._gave_up = True
                 raise LiveError(ErrorBody("running", self.worker.ended or _RUNS))
 
     async def _show_source(self, around: int, line: int | None = None) -> None:
@@ -185,7 +196,6 @@ class Console:
             return
         breaks = {one.line for one in self._points.of(frame["path"])}
         middle = line or frame["line"]
-        self._listed = middle
         self.paper.put_all(text.source_lines(source.text, middle, around, frame["line"], breaks, self.paper.utf8))
         if source.changed:
             self.paper.put(data("The file was changed after this process read it.", "yellow"))
@@ -306,7 +316,7 @@ class Console:
     async def _go(self, command: str, thread: DebugThread, **more: Any) -> None:
         """What is known of the frames is forgotten before: the next stop may be there before the answer."""
         kept = self._frames, self._names
-        self._frames, self._names = [], frozenset()
+        self._frames, self._names, self._gave_up = [], frozenset(), False
         try:
             await self.worker.ask(command, threadId=thread.threadId, **more)
         except LiveError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -20,6 +21,11 @@ class Points:
     def __init__(self, worker: Worker) -> None:
         self._worker: Final = worker
         self._numbers: dict[tuple[str, int], int] = {}
+        self._seen: dict[str, None] = {}
+
+    def know(self, paths: Iterable[str]) -> None:
+        """Files of the stacks seen: code that Ray sent by value is of no module that the worker has loaded."""
+        self._seen.update(dict.fromkeys(paths))
 
     def all(self) -> list[Breakpoint]:
         row = self._worker.row
@@ -72,7 +78,8 @@ class Points:
         if current is not None and _ends(current, file):
             return current
         told = await self._worker.ask("modules", text=file, limit=200)
-        found = list(dict.fromkeys(one["path"] for one in told["modules"] if _ends(one["path"], file)))
+        paths = [*self._seen, *(one.path for one in self.all()), *(one["path"] for one in told["modules"])]
+        found = list(dict.fromkeys(path for path in paths if _ends(path, file)))
         if len(found) == 1:
             return str(found[0])
         if not found:

@@ -55,7 +55,9 @@ def source_lines(
         mark = (dot if number in breaks else " ") + (arrow if here else " ")
         code = clean(lines[number - 1].expandtabs(8).rstrip())
         head = Text(f"{mark} {number:>{width}}  ", style="bold magenta" if here or number in breaks else "dim")
-        shown.append(head.append(code, style="bold" if here else ""))
+        line_of_code = head.append(code, style="bold" if here else "")
+        line_of_code.rstrip()
+        shown.append(line_of_code)
     return shown
 
 
