@@ -142,7 +142,7 @@ class TestNoHub:
         fake.hub(health=health())
         code, said = self.run(arguments, fake.url)
         assert code == 3
-        assert "404" in said
+        assert "/debug/ws" in said
 
 
 @pytest.mark.parametrize(
