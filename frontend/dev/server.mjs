@@ -9,6 +9,7 @@ import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { decode, encode } from "@msgpack/msgpack";
 import { WebSocketServer } from "ws";
+import { MadeUpDebugger } from "./debug.mjs";
 import { SCENES } from "./rows.mjs";
 import { DENSE_ROWS, timelineOf } from "./timeline.mjs";
 
@@ -25,6 +26,18 @@ const timelines = new Map();
 const timeline = (scene, rows) => {
   if (!timelines.has(scene)) timelines.set(scene, timelineOf(scene, rows, STARTED));
   return timelines.get(scene);
+};
+
+const debuggers = new Map();
+/** One for each scene, so that a reload comes back to its sessions. */
+const debuggerOf = (scene, rows) => {
+  if (!debuggers.has(scene)) {
+    const tell = (set) => {
+      for (const socket of sockets.clients) if (socket.scene === scene) socket.tellSessions?.(set);
+    };
+    debuggers.set(scene, new MadeUpDebugger(rows, tell));
+  }
+  return debuggers.get(scene);
 };
 
 const json = (res, status, body) => {
@@ -82,7 +95,7 @@ server.on("upgrade", (req, socket, head) => {
   sockets.handleUpgrade(req, socket, head, (ws) => serve(ws, scene));
 });
 
-const REPLY = { type: "reply", error: null, grants: null, made: null, marks: null, tasks: null };
+const REPLY = { type: "reply", error: null, grants: null, made: null, marks: null, tasks: null, debug: null };
 const asSet = (tables) => Object.fromEntries(Object.entries(tables).map(([name, set]) => [name, { set, drop: [] }]));
 
 function serve(ws, scene) {
@@ -92,6 +105,15 @@ function serve(ws, scene) {
   const time = () => Date.now() * 1e6;
   const held = () => timeline(scene, rows);
   const topics = new Set();
+  const made = debuggerOf(scene, rows);
+  ws.tellSessions = (set) => topics.has("debug") && patch("debug", false, asSet({ sessions: set }));
+  const debug = async ({ id, worker_id, command, arguments: args }) => {
+    try {
+      say({ ...REPLY, id, debug: await made.call(worker_id, command, args) });
+    } catch (error) {
+      say({ ...REPLY, id, error: error.body ?? { code: "internal", message: String(error), hint: "" } });
+    }
+  };
   let version = 0;
   const patch = (topic, full, tables) =>
     say({ type: "patch", topic, version: ++version, full, time_ns: time(), tables });
@@ -120,12 +142,18 @@ function serve(ws, scene) {
     } else if (message.type === "subscribe") {
       topics.add(message.topic);
       const names = message.topic === "paused" ? ["paused"] : ["nodes", "jobs", "groups", "actors", "sources"];
-      const full = message.topic === "timeline" ? held().tables() : Object.fromEntries(names.map((n) => [n, rows[n]]));
+      const full =
+        message.topic === "timeline"
+          ? held().tables()
+          : message.topic === "debug"
+            ? { sessions: [...made.sessions.values()] }
+            : Object.fromEntries(names.map((n) => [n, rows[n]]));
       patch(message.topic, true, asSet(full));
     } else if (message.type === "unsubscribe") topics.delete(message.topic);
     else if (message.type === "ping") say({ type: "pong", t: message.t });
     else if (message.type === "query_timeline") say({ ...REPLY, id: message.id, marks: held().marks(message) });
     else if (message.type === "query_tasks") say({ ...REPLY, id: message.id, tasks: held().tasks(message) });
+    else if (message.type === "debug") void debug(message);
   });
   // A little life: some waiting ranks run, some running ones wait.
   const timer = setInterval(() => {

@@ -102,6 +102,7 @@ export const thread = (over: Partial<PausedThread> = {}): PausedThread => ({
   pid: 100,
   since_ns: NOW_NS,
   attached: false,
+  session_thread_id: null,
   ...over,
 });
 

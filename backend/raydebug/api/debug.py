@@ -27,7 +27,7 @@ command             arguments                                           body
 ``stepInTargets``   ``{frameId}``                                       ``{targets: [{id, label, line?}]}``
 ``setBreakpoints``  ``{path, breakpoints: SourceBreakpoint[]}``         ``{breakpoints: Breakpoint[]}``, all of a file
 ``setFunctionBreakpoints`` ``{names: string[]}``                        ``{}``
-``setExceptionBreakpoints`` ``{filters: string[]}``                     ``{}``
+``setExceptionBreakpoints`` ``{filters: string[], types?: string[]}``                     ``{}``
 ``modules``         ``{text?, limit?}``                                 ``{modules: Module[], total}``
 ``source``          ``{path}``                                          :class:`SourceText`
 ``console``         ``{since}``                                         :class:`Console`
@@ -107,7 +107,7 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
 
     Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
     a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
-    the number of the evaluation that runs on it.
+    the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code.
     """
 
     threadId: int
@@ -123,6 +123,7 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
     since_ns: int | None = None
     busy: int | None = None
     os_thread_id: int | None = None
+    called: bool = False
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +170,7 @@ class DebugSession(msgspec.Struct, frozen=True, kw_only=True):
     breakpoints: list[Breakpoint] = []
     functions: list[str] = []
     filters: list[str] = []
+    types: list[str] = []
     available_filters: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []
     console_end: int = 0

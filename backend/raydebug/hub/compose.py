@@ -39,7 +39,6 @@ from raydebug.hub.sources.task_push import Pushed, TaskPushSource
 from raydebug.hub.sources.tasks import Pulled, Settling, TaskPullSource
 from raydebug.hub.supervisor import FactSource
 
-
 _LEASE_S: Final = 600.0
 """So long a keeper holds a worker stopped for which no hub comes; RAYDEBUG_LEASE_S sets it."""
 
@@ -93,6 +92,8 @@ class RealCluster:
 
     def _refresh_cluster(self) -> None:
         self.cluster.refresh()
+        if self._broker is not None:
+            self._broker.keepers.warm(self.cluster.nodes_with_paused())
         self._steps.settle()
         self._task_refresher.soon()
 

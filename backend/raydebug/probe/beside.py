@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 from . import frames, handles
-from .values import shown
 
 # Of those that ended and that nobody asked for again; the oldest go first.
 MOST = 100
@@ -30,7 +29,8 @@ def start(expression: str, wait_s: float = 0.02) -> dict[str, Any]:
 
     def run() -> None:
         try:
-            value = shown(frames._run(expression, _namespace()))
+            names = _namespace()
+            value = frames.told(expression, lambda text: frames._run(text, names))
             # Nothing stands still here, so there is nothing that could be unfolded later.
             outcome: dict[str, Any] = {"value": {**value, "variablesReference": 0}}
         except BaseException as error:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import ctypes
-import inspect
 import sys
+import textwrap
 import traceback
 import types
+from collections.abc import Callable
 from typing import Any
 
 from . import handles
@@ -79,27 +81,47 @@ def _group(frame: int, ident: int | None, rebuilt: bool) -> handles.group_of:
 def evaluate(expression: str, frame: int | None = None) -> dict[str, Any]:
     """An expression or statements in a frame, or in a namespace of their own (``api.debug.Evaluated``)."""
     if frame is None:
-        return shown(_run(expression, _console))
+        return told(expression, lambda text: _run(text, _console))
     found, ident, rebuilt = find(frame)
+    run = _in_dead_frame if rebuilt else _in_live_frame
     with _group(frame, ident, rebuilt):
-        result = _in_dead_frame(expression, found) if rebuilt else _in_live_frame(expression, found)
-        return shown(result, expression if _is_expression(expression) else None)
+        return told(expression, lambda text: run(text, found))
 
 
-def _is_expression(text: str) -> bool:
+def told(text: str, run: Callable[[str], Any]) -> dict[str, Any]:
+    """Run ``text`` as a console does: the value of its last line, if that is an expression, else nothing."""
+    statements, expression = _parts(text)
+    if statements:
+        run(statements)
+    if expression is None:
+        return {"result": "", "type": ""}
+    value = run(expression)
+    if value is None and expression.rstrip().endswith(")"):
+        return {"result": "", "type": ""}  # of a call for its effect
+    return shown(value, expression)
+
+
+def _parts(text: str) -> tuple[str, str | None]:
+    """Statements, and the expression at their end. What can't be parsed is left whole: running it says why."""
+    text = textwrap.dedent(text).strip("\n")
     try:
-        compile(text.strip(), "<expression>", "eval")
-    except (SyntaxError, ValueError):
-        return False
-    return True
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text, None
+    if not body or not isinstance(body[-1], ast.Expr):
+        return text, None
+    last = body[-1]
+    lines = text.encode().splitlines(keepends=True)
+    at = sum(len(line) for line in lines[: last.lineno - 1]) + last.col_offset
+    before, after = text.encode()[:at].decode(), text.encode()[at:].decode()
+    return before.rstrip().rstrip(";"), after.rstrip().rstrip(";")
 
 
 def _run(expression: str, namespace: dict[str, Any]) -> Any:
-    text = inspect.cleandoc(expression) if expression[:1].isspace() else expression
     try:
-        code = compile(text.strip(), "<console>", "eval")
+        code = compile(expression.strip(), "<console>", "eval")
     except SyntaxError:
-        exec(compile(text, "<console>", "exec"), namespace)
+        exec(compile(expression, "<console>", "exec"), namespace)
         return None
     return eval(code, namespace)
 

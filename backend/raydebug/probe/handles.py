@@ -92,12 +92,9 @@ def forget(thread: int | str | None = None) -> int:
     """Drop the handles of a thread (DAP's ``threadId``, an ident, or ``"this"``) or all. How many there were."""
     ident = None if thread is None else threading.get_ident() if thread == "this" else ident_of(int(thread))
     with _lock:
-        if ident is None:
-            gone = list(_groups.items())
-        else:
-            gone = [(ident, _groups[ident])] if ident in _groups else []
-        for ident, group in gone:
-            del _groups[ident]
+        gone = [(owner, group) for owner, group in _groups.items() if ident in (None, owner)]
+        for owner, group in gone:
+            del _groups[owner]
             for reference in group.values:
                 del _owner[reference]
         count = sum(len(group.values) for _, group in gone)

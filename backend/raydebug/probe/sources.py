@@ -101,10 +101,9 @@ def read(path: str, any_file: bool = False) -> dict[str, Any]:
         raise NotLoadedError(f"{path[:500]}: this process has loaded no such source")
     data = _bytes(path)
     if data is None:
-        lines = linecache.getlines(path, namespace)
-        if not lines:
+        text = _elsewhere(path, namespace)
+        if text is None:
             raise FileNotFoundError(f"{path[:500]}: no such file where the worker runs, and no loader has its source")
-        text = "".join(lines)
         data = text.encode("utf-8", "surrogatepass")
         on_disk = False
     else:
@@ -135,6 +134,19 @@ def _bytes(path: str) -> bytes | None:
             return file.read(MOST_READ)
     except OSError:
         return None
+
+
+def _elsewhere(path: str, namespace: dict[str, Any] | None) -> str | None:
+    """The source of what is no file: of a zip's module, of a console's cell."""
+    entry = linecache.cache.get(path)
+    if entry is not None and len(entry) == 4:
+        return "".join(entry[2])
+    get_source = getattr((namespace or {}).get("__loader__"), "get_source", None)
+    try:
+        found = get_source((namespace or {}).get("__name__")) if get_source is not None else None
+    except (ImportError, OSError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def decoded(data: bytes) -> str:

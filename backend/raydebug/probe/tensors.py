@@ -120,18 +120,20 @@ def readable(value: Any) -> Data:
         raise UnreadableError(f"no array: {type_name(type(value))}")
     note = None
     if not arrays.is_plain_tensor(value):
-        local = object.__getattribute__(value, "__dict__").get("_local_tensor")
-        if local is None:
+        inside = object.__getattribute__(value, "__dict__")
+        if "_local_tensor" in inside:
+            value, note = inside["_local_tensor"], "the local shard"
+        elif arrays.named(value, "NestedTensor", "torch") and "_values" in inside:
+            value, note = inside["_values"], "the values of all parts"
+        else:
             raise UnreadableError(f"{type_name(type(value))}: its data isn't read, that may run its own code")
-        value, note = local, "the local shard"
     if not arrays.has_data(value):
         raise UnreadableError("on the meta device: no data")
     if arrays.pending(value):
         raise UnreadableError("pending: its CUDA stream is busy, and reading would wait for it")
     value = value.detach()
     if value.is_nested:
-        jagged = str(value.layout) == "torch.jagged"
-        value, note = value.values() if jagged else _joined(value), "the values of all parts"
+        value, note = _joined(value), "the values of all parts"
     elif str(value.layout) == "torch.sparse_coo":
         value, note = value._values(), "the stored values of a sparse tensor"
     elif str(value.layout) != "torch.strided":
@@ -259,7 +261,8 @@ def _leading(data: Data, index: Any, keep: int) -> tuple[Data, list[int]]:
     used = [min(max(0, i), max(0, size - 1)) for i, size in zip(asked, data.shape[:leading], strict=False)]
     used += [0] * (leading - len(used))
     if 0 in data.shape[:leading]:
-        raise UnreadableError("empty")
+        # Nothing to index: as many dimensions as are asked for, with nothing in them.
+        return Data(data.value.reshape(-1)[(None,) * (keep - 1)], data.note), []
     return data.at(tuple(used)) if used else data, used
 
 

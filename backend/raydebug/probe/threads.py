@@ -13,6 +13,10 @@ from . import handles, tracing
 def hello() -> dict[str, Any]:
     """What the session shows of the process."""
     debugpy = sys.modules.get("debugpy")
+    constants: Any = sys.modules.get("_pydevd_bundle.pydevd_constants")
+    if constants is not None:
+        # After 3 s of an evaluation it prints a page of advice; the session shows itself what runs, and since when.
+        constants.PYDEVD_WARN_EVALUATION_TIMEOUT = 10.0 * 365 * 86400
     return {
         "python": ".".join(str(part) for part in sys.version_info[:3]),
         "debugpy": getattr(debugpy, "__version__", None),

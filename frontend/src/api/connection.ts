@@ -37,6 +37,9 @@ const exact = (message: ClientMessage): object =>
     ]),
   );
 
+/** The hub ends the stream of who subscribes to what isn't theirs: the debugger's sessions are for viewers and above. */
+const maySee = (topic: Topic): boolean => topic !== "debug" || useLink.getState().welcome?.role !== "anonymous";
+
 interface Waiting {
   resolve: (reply: Reply) => void;
   reject: (why: NoAnswer) => void;
@@ -71,7 +74,7 @@ class Connection {
   subscribe(topic: Topic): () => void {
     const wanted = this.topics.get(topic) ?? 0;
     this.topics.set(topic, wanted + 1);
-    if (wanted === 0 && useLink.getState().phase === "live") this.send({ type: "subscribe", topic });
+    if (wanted === 0 && useLink.getState().phase === "live" && maySee(topic)) this.send({ type: "subscribe", topic });
     return () => {
       const left = (this.topics.get(topic) ?? 1) - 1;
       if (left > 0) this.topics.set(topic, left);
@@ -129,7 +132,7 @@ class Connection {
         learnClock(message.time_ns);
         this.attempt = 0;
         useLink.setState({ phase: "live", welcome: message, error: null, signIn: null, online: true });
-        for (const topic of this.topics.keys()) this.send({ type: "subscribe", topic });
+        for (const topic of this.topics.keys()) if (maySee(topic)) this.send({ type: "subscribe", topic });
         this.lastPing = Date.now() - PING_EVERY_MS + 1000; // after the first picture, which would be measured too
         break;
       case "patch":

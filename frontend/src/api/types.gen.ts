@@ -351,7 +351,8 @@ export interface PausedSite {
  *
  * ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
  * ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name. ``since_ns``: when raydebug saw it first, which is
- * within a second of the hit where the hub was up.
+ * within a second of the hit where the hub was up. ``attached``: a debugger session of ours holds it;
+ * ``session_thread_id``: DAP's id of the thread there.
  */
 export interface PausedThread {
   worker_id: string;
@@ -370,6 +371,7 @@ export interface PausedThread {
   pid: number;
   since_ns: number;
   attached: boolean;
+  session_thread_id: number | null;
 }
 
 /**
@@ -541,6 +543,7 @@ export interface DebugSession {
   breakpoints: Breakpoint[];
   functions: string[];
   filters: string[];
+  types: string[];
   available_filters: (Record<string, unknown>)[];
   evaluations: Evaluation[];
   console_end: number;
@@ -553,7 +556,7 @@ export interface DebugSession {
  *
  * Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
  * a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
- * the number of the evaluation that runs on it.
+ * the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code.
  */
 export interface DebugThread {
   threadId: number;
@@ -568,6 +571,8 @@ export interface DebugThread {
   task_id: string | null;
   since_ns: number | null;
   busy: number | null;
+  os_thread_id: number | null;
+  called: boolean;
 }
 
 /**

@@ -10,6 +10,8 @@ export function HelpDialog({ open, onClose }: { open: boolean; onClose: () => vo
       <Keys list={help.keys} />
       <h3 className={s.keysTitle}>{app.timeline}</h3>
       <Keys list={help.timeline} />
+      <h3 className={s.keysTitle}>{app.debugger}</h3>
+      <Keys list={help.debugger} />
     </Dialog>
   );
 }

@@ -6,6 +6,7 @@ import {
   type RouterHistory,
   redirect,
 } from "@tanstack/react-router";
+import { Debugger } from "../features/debugger/Debugger";
 import { Overview } from "../features/overview/Overview";
 import { Timeline } from "../features/timeline/Timeline";
 import { parseSearch, stringifySearch, validateSearch } from "../ui/search";
@@ -16,6 +17,8 @@ const root = createRootRoute({ component: Shell, validateSearch, notFoundCompone
 const overview = createRoute({ getParentRoute: () => root, path: "/overview", component: Overview });
 
 const timeline = createRoute({ getParentRoute: () => root, path: "/timeline", component: Timeline });
+
+const debuggerRoute = createRoute({ getParentRoute: () => root, path: "/debugger", component: Debugger });
 
 const index = createRoute({
   getParentRoute: () => root,
@@ -28,7 +31,7 @@ const index = createRoute({
 /** Views live behind `#/…`: the URL is the state, and no server sees it. */
 export function makeRouter(history: RouterHistory = createHashHistory()) {
   return createRouter({
-    routeTree: root.addChildren([index, overview, timeline]),
+    routeTree: root.addChildren([index, overview, timeline, debuggerRoute]),
     history,
     parseSearch,
     stringifySearch,

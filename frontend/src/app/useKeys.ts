@@ -8,7 +8,11 @@ const OWN_KEYS = "input, textarea, select, [contenteditable], [role=menu], [role
 const PRESSED_BY_SPACE = `${OWN_KEYS}, button:not([role=gridcell]), a`;
 
 /** After `g`. */
-const VIEWS: Record<string, "/overview" | "/timeline"> = { o: "/overview", t: "/timeline" };
+const VIEWS: Record<string, "/overview" | "/timeline" | "/debugger"> = {
+  o: "/overview",
+  t: "/timeline",
+  d: "/debugger",
+};
 
 interface Keys {
   onHelp: () => void;

@@ -10,6 +10,7 @@ import type {
   TaskSource,
   TimelineJob,
 } from "../api/types.gen";
+import { debuggerWords } from "./enDebugger";
 
 const n = (count: number): string => count.toLocaleString("en-US").replaceAll(",", " ");
 const some = (count: number, one: string, many = `${one}s`): string => `${n(count)} ${count === 1 ? one : many}`;
@@ -24,6 +25,7 @@ export const en = {
     views: "Views",
     overview: "Overview",
     timeline: "Timeline",
+    debugger: "Debugger",
     close: "Close",
     copy: "Copy",
     copied: "Copied",
@@ -231,6 +233,8 @@ export const en = {
     open: (count: number): string => `Paused ${n(count)}`,
     messageHidden: "Sign in as viewer to read the message.",
     select: "Show its members in the grid",
+    debug: "Debug",
+    debugTitle: (who: string): string => `Attach to ${who} in the debugger`,
     since: (ago: string): string => `Paused for ${ago}`,
   },
   nodes: {
@@ -408,12 +412,14 @@ export const en = {
     parentNotHeld: (id: string): string => `parent ${id} isn't held`,
     moreChildren: (count: number): string => `${some(count, "more child", "more children")}`,
   },
+  debugger: debuggerWords,
   help: {
     title: "Keyboard",
     open: "Keyboard help (?)",
     keys: [
       ["g o", "Overview"],
       ["g t", "Timeline"],
+      ["g d", "Debugger"],
       ["j / k", "Next or previous paused place"],
       ["Space", "Freeze the view, or go on live"],
       ["← ↑ → ↓", "Move within a grid of ranks"],
@@ -432,6 +438,18 @@ export const en = {
       ["p / c", "Parent, first child"],
       ["Ctrl or Shift + wheel", "Zoom at the pointer"],
       ["Shift + drag", "Zoom to a range"],
+    ] as [string, string][],
+    debugger: [
+      ["F5", "Continue"],
+      ["F6", "Pause"],
+      ["F10", "Step over"],
+      ["F11 / Shift+F11", "Step into, out"],
+      ["Shift+F5", "Detach"],
+      ["F9", "Breakpoint on the line"],
+      ["Alt + ↑ / ↓", "Frame above, below"],
+      ["Alt + ← / →", "Paused rank before, after"],
+      ["o or Ctrl+P", "Open a file"],
+      ["`", "Console"],
     ] as [string, string][],
   },
 };

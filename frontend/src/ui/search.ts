@@ -15,9 +15,30 @@ export interface ViewSearch {
   only?: string;
   task?: string;
   q?: string;
+  /** The debugger's session, its thread, the frame's place in the stack, the file that is read as `path:line`. */
+  worker?: string;
+  thread?: string;
+  frame?: string;
+  file?: string;
 }
 
-const NAMES = ["job", "state", "actor", "site", "from", "to", "span", "lanes", "only", "task", "q"] as const;
+const NAMES = [
+  "job",
+  "state",
+  "actor",
+  "site",
+  "from",
+  "to",
+  "span",
+  "lanes",
+  "only",
+  "task",
+  "q",
+  "worker",
+  "thread",
+  "frame",
+  "file",
+] as const;
 
 export function validateSearch(raw: Record<string, unknown>): ViewSearch {
   const search: ViewSearch = {};

@@ -135,8 +135,8 @@ class Keeper:
         elif isinstance(message, Note) and session is not None:
             session.note(message)
         elif isinstance(message, Close) and session is not None:
+            self._forget(session.name)  # first: its end is no news, and the name may be opened again at once
             session.held.close("detached")
-            self._forget(session.name)
 
     def _ask(self, line: Line, session: Session | None, message: Request) -> None:
         answered = functools.partial(self._answered, line, message)
@@ -198,8 +198,9 @@ class Keeper:
         self._tell(Event(session=name, event=event))
 
     def _ended(self, name: str, reason: str) -> None:
-        self._ended_at[name] = time.monotonic()
-        self._tell(Ended(session=name, reason=reason))
+        if name in self._sessions:
+            self._ended_at[name] = time.monotonic()
+            self._tell(Ended(session=name, reason=reason))
 
     def _forget(self, name: str) -> None:
         self._sessions.pop(name, None)

@@ -85,6 +85,7 @@ class Names(msgspec.Struct):
 
 class Filters(msgspec.Struct):
     filters: list[str]
+    types: list[str] = []
 
 
 class Searching(msgspec.Struct):

@@ -11,14 +11,18 @@ from raydebug.api.debug import Breakpoint, SourceBreakpoint
 TRACED_FILTERS = frozenset({"raised", "userUnhandled"})
 """Exception filters for which each frame must be traced."""
 
+_MODES = {"raised": "always", "uncaught": "unhandled", "userUnhandled": "userUnhandled"}
+_ALL = {"names": ["Python Exceptions"]}
+
 
 class Wanted(msgspec.Struct):
     """``lines``: path -> its breakpoints. ``filters``: of exceptions; uncaught from the start, or a post-mortem would
-    pass unseen."""
+    pass unseen. ``types``: exceptions that stop when they are raised, ``ValueError`` or ``module.Error``."""
 
     lines: dict[str, list[SourceBreakpoint]] = {}
     functions: list[str] = []
     filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
+    types: list[str] = []
 
 
 class Breakpoints:
@@ -33,7 +37,19 @@ class Breakpoints:
     def need_tracing(self) -> bool:
         wanted = self.wanted
         lines = any(one.enabled for ones in wanted.lines.values() for one in ones)
-        return bool(lines or wanted.functions or self.run_to or TRACED_FILTERS & set(wanted.filters))
+        exceptions = wanted.types or TRACED_FILTERS & set(wanted.filters)
+        return bool(lines or wanted.functions or self.run_to or exceptions)
+
+    def exception_request(self) -> dict[str, Any]:
+        """DAP's setExceptionBreakpoints. Beside options for types debugpy ignores filters, so they become options then;
+        it holds one of all exceptions, so of several filters the widest that a post-mortem survives."""
+        wanted = self.wanted
+        if not wanted.types:
+            return {"filters": wanted.filters}
+        modes = [_MODES[one] for one in ("raised", "uncaught", "userUnhandled") if one in wanted.filters]
+        every = [{"path": [_ALL], "breakMode": mode} for mode in modes[:1]]
+        some = [{"path": [_ALL, {"names": [name]}], "breakMode": "always"} for name in wanted.types]
+        return {"filters": [], "exceptionOptions": every + some}
 
     def rows(self) -> list[Breakpoint]:
         return [row for path in sorted(self._rows) for row in self._rows[path]]

@@ -43,7 +43,7 @@ AUDITED: Final[Mapping[str, tuple[str, ...]]] = {
     "goto": ("threadId", "path", "line"),
     "setBreakpoints": ("path", "breakpoints"),
     "setFunctionBreakpoints": ("names",),
-    "setExceptionBreakpoints": ("filters",),
+    "setExceptionBreakpoints": ("filters", "types"),
 }
 """What is written of each command that acts."""
 

@@ -48,8 +48,9 @@ class Listener(Protocol):
         """The keeper can't be reached now; the worker stays as it is."""
         ...
 
-    def found(self) -> None:
-        """It is reached again; all events that came meanwhile have been told."""
+    def found(self, asked: Sequence[tuple[str, int]]) -> None:
+        """It is reached again; all events that came meanwhile have been told. ``asked``: what debugpy still has to
+        answer of what was asked before, whose answers will be told as orphans."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -51,7 +52,7 @@ FIRST_PAGE: Final = 200
 MOST_CHILDREN: Final = 1000
 MOST_ENTRIES: Final = 2000
 MOST_EXPRESSION: Final = 100_000
-INSPECT_S: Final = 60.0
+_TYPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 # Looking -----------------------------------------------------------------------------------------------------------
 
@@ -346,13 +347,16 @@ async def set_function_breakpoints(session: Session, who: str, arguments: dict[s
 
 
 async def set_exception_breakpoints(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    filters = take(Filters, arguments).filters
+    asked = take(Filters, arguments)
+    filters = asked.filters
     known_filters = {str(one.get("filter")) for one in session.available_filters}
     if unknown := set(filters) - known_filters:
         raise ValueError(f"filters {sorted(unknown)} aren't known; there are {sorted(known_filters)}")
-    session.breakpoints.wanted.filters = filters
+    if bad := [name for name in asked.types if not _TYPE.fullmatch(name)]:
+        raise ValueError(f"{bad[0][:100]!r} isn't the name of an exception type, such as ValueError or module.Error")
+    session.breakpoints.wanted.filters, session.breakpoints.wanted.types = filters, asked.types
     await going.arm_if_needed(session)
-    await session.request("setExceptionBreakpoints", filters=filters)
+    await session.request("setExceptionBreakpoints", **session.breakpoints.exception_request())
     session.changed()
     return {}
 

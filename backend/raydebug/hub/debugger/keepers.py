@@ -84,6 +84,12 @@ class Keepers:
             raise ChannelError(f"node {node_id[:8]} isn't known")
         return await link.open(session, host, port, listener)
 
+    def warm(self, node_ids: Iterable[str]) -> None:
+        """Have the keepers of these nodes started: somebody may attach there soon, and shall not wait for that."""
+        for node_id in node_ids:
+            if (link := self._links.get(node_id)) is not None:
+                link.warm()
+
     async def close(self) -> None:
         links, self._links = list(self._links.values()), {}
         for link in links:
@@ -159,6 +165,11 @@ class _Link:
             self.channels.pop(session, None)
             raise ChannelError(opened.error)
         return channel, opened.held_by
+
+    def warm(self) -> None:
+        if not self._wanted and not self._up.is_set():
+            self._wanted = True
+            self._poke.set()
 
     async def ask(self, session: str, command: str, arguments: bytes) -> Answer:
         if self._ws is None:
@@ -249,7 +260,13 @@ class _Link:
                 sending.cancel()
             await ws.close()
         if ws.close_code == TAKEN_OVER:
-            raise Unreachable("connecting", "Another hub has taken over this node's keeper.", 30.0)
+            # Two hubs that took it from each other by turns would leave neither with a session that works.
+            note = "another hub of this cluster has taken over this node's keeper, and the session with it"
+            channels, self.channels, self._wanted = list(self.channels.values()), {}, False
+            for channel in channels:
+                if channel.listener is not None:
+                    channel.listener.ended(note)
+            raise Unreachable("missing", note)
 
     async def _send(self, ws: aiohttp.ClientWebSocketResponse, outbox: asyncio.Queue[bytes]) -> None:
         with contextlib.suppress(ConnectionError):
@@ -311,7 +328,7 @@ class _Link:
         if known is not None:
             for event in kept.events:
                 listener.event(event)
-            listener.found()
+            listener.found(kept.asked)
 
     def _lost(self, note: str) -> None:
         was_up = self._up.is_set()

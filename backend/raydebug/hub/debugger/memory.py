@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from raydebug import probe
 from raydebug.api.debug import ConsoleEntry, Evaluation
-from raydebug.hub.debugger.breakpoints import Wanted
+from raydebug.api.keeper import WillRequest
+from raydebug.hub.debugger.breakpoints import Breakpoints, Wanted
 from raydebug.hub.debugger.target import Target
+from raydebug.hub.debugger.threads import Thread
+
+if TYPE_CHECKING:
+    from raydebug.hub.debugger.session import Session
+
+ENTRIES: Final = 200
+"""Of the console, that the next hub gets; and of each at most so many characters:"""
+CHARACTERS: Final = 2000
 
 
 class Memory(msgspec.Struct, kw_only=True):
@@ -28,3 +38,61 @@ class Memory(msgspec.Struct, kw_only=True):
     evaluations: list[Evaluation]
     console: list[ConsoleEntry]
     console_end: int
+
+
+def remember(session: Session, stops: int) -> Memory:
+    console = session.console.since(0, ENTRIES)
+    return Memory(
+        target=session.target,
+        by=session.by,
+        attached_ns=session.attached_ns,
+        capabilities=session.capabilities,
+        filters=session.available_filters,
+        python=session.python,
+        debugpy=session.debugpy,
+        post_mortem=session.post_mortem,
+        tracing=session.tracing,
+        wanted=session.breakpoints.wanted,
+        stops=stops,
+        evaluation=session.last_evaluation,
+        threads=[
+            (one.id, one.name, one.stopped, one.stop, one.reason, one.text, one.since_ns)
+            for one in session.threads.values()
+        ],
+        evaluations=list(session.evaluations.values()),
+        console=[
+            msgspec.structs.replace(entry, text=entry.text[:CHARACTERS], variablesReference=0) for entry in console
+        ],
+        console_end=session.console.end,
+    )
+
+
+def restore(session: Session, memory: Memory, evaluating: bool) -> None:
+    """``evaluating``: what an earlier hub asked is still being evaluated."""
+    session.by, session.attached_ns = memory.by, memory.attached_ns
+    session.capabilities, session.available_filters = memory.capabilities, memory.filters
+    session.python, session.debugpy = memory.python, memory.debugpy
+    session.post_mortem, session.tracing = memory.post_mortem, memory.tracing
+    session.breakpoints = Breakpoints(memory.wanted)
+    session.last_evaluation = memory.evaluation
+    for number, name, stopped, stop, reason, text, since_ns in memory.threads:
+        session.threads[number] = Thread(number, name, stopped, reason, text, stop, since_ns)
+    for evaluation in memory.evaluations if evaluating else []:
+        session.evaluations[evaluation.evaluation] = evaluation
+        if evaluation.threadId in session.threads:
+            session.threads[evaluation.threadId].busy = evaluation.evaluation
+    session.console.end = memory.console_end - len(memory.console)
+    for entry in memory.console:
+        session.console.add(lambda number, entry=entry: msgspec.structs.replace(entry, number=number))  # type: ignore[misc]
+
+
+def will(session: Session) -> list[WillRequest]:
+    """How the worker is left when no hub comes back: free of tracing, and going on."""
+    asked: list[tuple[str, dict[str, Any]]] = []
+    for thread in session.threads.values():
+        if thread.stopped and thread.busy is None and (frame_id := thread.native) is not None:
+            free = probe.call("free_this_thread")
+            asked.append(("evaluate", {"expression": free, "frameId": frame_id, "context": "clipboard"}))
+    asked.append(("evaluate", {"expression": probe.call("free_all"), "context": "clipboard"}))
+    asked.append(("disconnect", {"terminateDebuggee": False}))
+    return [WillRequest(command, msgspec.json.encode(arguments)) for command, arguments in asked]

@@ -9,18 +9,18 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from raydebug import probe
 from raydebug.api.debug import ConsoleEntry, DapMessage, DebugSession, Evaluation, Frame, SessionState
-from raydebug.api.keeper import KeptEvent, KeptSession, WillRequest
+from raydebug.api.keeper import KeptEvent, KeptSession
 from raydebug.hub.debugger.breakpoints import Breakpoints
 from raydebug.hub.debugger.channel import Answer, Channel, ChannelError
 from raydebug.hub.debugger.errors import DebugError
-from raydebug.hub.debugger.memory import Memory
+from raydebug.hub.debugger.memory import Memory, remember, restore, will
 from raydebug.hub.debugger.rings import Ring
 from raydebug.hub.debugger.target import Target
 from raydebug.hub.debugger.threads import Thread, frame_of, lost_its_traceback
@@ -33,9 +33,9 @@ LEVELS: Final = 100
 CONSOLE_CHARS: Final = 4 << 20
 LOG_CHARS: Final = 2 << 20
 LOGGED_CHARS: Final = 4000
-REMEMBERED_ENTRIES: Final = 200
 OUTPUT_S: Final = 0.02
 NOTE_S: Final = 0.05
+STEP_S: Final = 0.03
 
 _NODELAY: Final = "__import__('pydevd').get_global_debugger().writer.sock.setsockopt(6, 1, 1)"
 """pydevd sends each answer in two writes on a socket without TCP_NODELAY: 44 ms for each round trip without this."""
@@ -115,7 +115,7 @@ class Session:
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
             self.request("evaluate", expression=_NODELAY),
-            self.request("setExceptionBreakpoints", filters=self.breakpoints.wanted.filters),
+            self.request("setExceptionBreakpoints", **self.breakpoints.exception_request()),
             self.request("configurationDone"),
             self.request("evaluate", expression=probe.bootstrap()),
         ]
@@ -136,29 +136,15 @@ class Session:
             self.changed()
 
     def resume(self, kept: KeptSession, channel: Channel) -> None:
-        """Take over from an earlier hub: what it left as a note, then the events since."""
+        """Take over from an earlier hub: what it left as a note, then the events since. Raises msgspec.MsgspecError."""
         memory = msgspec.msgpack.decode(kept.note, type=Memory)
         self.channel = channel
-        self.by, self.attached_ns = memory.by, memory.attached_ns
-        self.capabilities, self.available_filters = memory.capabilities, memory.filters
-        self.python, self.debugpy = memory.python, memory.debugpy
-        self.post_mortem, self.tracing = memory.post_mortem, memory.tracing
-        self.breakpoints = Breakpoints(memory.wanted)
-        self._stops, self.last_evaluation = memory.stops, memory.evaluation
         self.state = "running"
-        for number, name, stopped, stop, reason, text, since_ns in memory.threads:
-            self.threads[number] = Thread(number, name, stopped, reason, text, stop, since_ns)
-        self._orphans = sum(command == "evaluate" for command, _ in kept.asked)
-        if self._orphans:
-            self.evaluations = {one.evaluation: one for one in memory.evaluations}
-            for one in memory.evaluations:
-                if one.threadId in self.threads:
-                    self.threads[one.threadId].busy = one.evaluation
-        self.console.end = memory.console_end - len(memory.console)
-        for entry in memory.console:
-            self.console.add(lambda number, entry=entry: msgspec.structs.replace(entry, number=number))  # type: ignore[misc]
+        self._stops = memory.stops
+        restore(self, memory, any(command == "evaluate" for command, _ in kept.asked))
         for event in kept.events:
             self.event(event)
+        self.found(kept.asked)
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
                 self.spawn(self._arrived(thread, thread.stop))
@@ -306,8 +292,9 @@ class Session:
         self.lost_ns, self.note = time.time_ns(), note
         self.changed()
 
-    def found(self) -> None:
+    def found(self, asked: Sequence[tuple[str, int]]) -> None:
         self.lost_ns, self.note = None, None
+        self._orphans = sum(command == "evaluate" for command, _ in asked)
         self.changed()
 
     def _on_initialized(self, body: dict[str, Any], at_ns: int) -> None:
@@ -319,9 +306,12 @@ class Session:
             return
         thread = self.threads.setdefault(number, Thread(number))
         self._stops += 1
-        thread.stops(self._stops, str(body.get("reason", "")), body.get("text"), at_ns)
+        hit = [one for one in body.get("hitBreakpointIds") or [] if isinstance(one, int)]
+        reason = str(body.get("reason", ""))
+        called = reason == "breakpoint" and not hit and self.breakpoints.run_to is None
+        thread.stops(self._stops, reason, body.get("text"), at_ns, called)
         self.state = "stopped"
-        self.breakpoints.hit([one for one in body.get("hitBreakpointIds") or [] if isinstance(one, int)])
+        self.breakpoints.hit(hit)
         self.spawn(self._arrived(thread, thread.stop))
         if self.breakpoints.run_to is not None:
             self.spawn(self._run_to_is_over())
@@ -376,7 +366,8 @@ class Session:
         for thread in self.threads.values():
             if every or thread.id == body.get("threadId"):
                 self._resumed(thread)
-        self.changed()
+        # A step is over in 3 ms: told at once, its way there would only delay where it leads.
+        asyncio.get_running_loop().call_later(STEP_S, self.changed)
 
     def _resumed(self, thread: Thread) -> None:
         thread.resumes()
@@ -466,40 +457,8 @@ class Session:
         self._noting = False
         if self.channel is None:
             return
-        console = self.console.since(0, REMEMBERED_ENTRIES)
-        memory = Memory(
-            target=self.target,
-            by=self.by,
-            attached_ns=self.attached_ns,
-            capabilities=self.capabilities,
-            filters=self.available_filters,
-            python=self.python,
-            debugpy=self.debugpy,
-            post_mortem=self.post_mortem,
-            tracing=self.tracing,
-            wanted=self.breakpoints.wanted,
-            stops=self._stops,
-            evaluation=self.last_evaluation,
-            threads=[
-                (one.id, one.name, one.stopped, one.stop, one.reason, one.text, one.since_ns)
-                for one in self.threads.values()
-            ],
-            evaluations=list(self.evaluations.values()),
-            console=[msgspec.structs.replace(entry, text=entry.text[:2000], variablesReference=0) for entry in console],
-            console_end=self.console.end,
-        )
-        self.channel.note(msgspec.msgpack.encode(memory), self._seen, self._lease_s, self._will())
-
-    def _will(self) -> list[WillRequest]:
-        """How the worker is left when no hub comes back: free of tracing, and going on."""
-        asked: list[tuple[str, dict[str, Any]]] = []
-        for thread in self.threads.values():
-            if thread.stopped and thread.busy is None and (frame_id := thread.native) is not None:
-                free = probe.call("free_this_thread")
-                asked.append(("evaluate", {"expression": free, "frameId": frame_id, "context": "clipboard"}))
-        asked.append(("evaluate", {"expression": probe.call("free_all"), "context": "clipboard"}))
-        asked.append(("disconnect", {"terminateDebuggee": False}))
-        return [WillRequest(command, msgspec.json.encode(arguments)) for command, arguments in asked]
+        note = msgspec.msgpack.encode(remember(self, self._stops))
+        self.channel.note(note, self._seen, self._lease_s, will(self))
 
     def row(self) -> DebugSession:
         target = self.target
@@ -527,6 +486,7 @@ class Session:
             breakpoints=self.breakpoints.rows(),
             functions=self.breakpoints.wanted.functions,
             filters=self.breakpoints.wanted.filters,
+            types=self.breakpoints.wanted.types,
             available_filters=self.available_filters,
             evaluations=list(self.evaluations.values()),
             console_end=self.console.end,

@@ -32,6 +32,7 @@ class Thread:
     busy: int | None = None
     rebuilt: bool = False
     os_thread_id: int | None = None
+    called: bool = False
 
     @property
     def native(self) -> int | None:
@@ -42,12 +43,13 @@ class Thread:
         """Where it stands for its user: the innermost frame that isn't Ray's or the debugger's."""
         return next((frame for frame in self.frames if not frame.subtle), self.frames[0] if self.frames else None)
 
-    def stops(self, number: int, reason: str, text: str | None, at_ns: int) -> None:
+    def stops(self, number: int, reason: str, text: str | None, at_ns: int, called: bool) -> None:
+        self.called = called
         self.stopped, self.stop, self.reason, self.text, self.since_ns = True, number, reason, text, at_ns
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
     def resumes(self) -> None:
-        self.stopped, self.reason, self.text, self.since_ns = False, None, None, None
+        self.stopped, self.reason, self.text, self.since_ns, self.called = False, None, None, None, False
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
     def row(self) -> DebugThread:
@@ -66,6 +68,7 @@ class Thread:
             since_ns=self.since_ns,
             busy=self.busy,
             os_thread_id=self.os_thread_id,
+            called=self.called,
         )
 
 

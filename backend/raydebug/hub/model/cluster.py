@@ -121,6 +121,10 @@ class Cluster:
         paused = self._paused.get(worker_id)
         return paused.since_ns if paused else None
 
+    def nodes_with_paused(self) -> set[str]:
+        """The nodes on which somebody waits for a debugger."""
+        return {places.worker.node_id for places in self._paused.values() if places.worker.pid}
+
     def job_of_process(self, node_id: str, pid: int) -> str | None:
         """The job that a process works for: of an actor, a driver, or a worker that runs its tasks.
 

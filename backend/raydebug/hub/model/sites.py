@@ -12,6 +12,8 @@ from raydebug.api.debug import DebugThread
 from raydebug.api.helper import Thread
 from raydebug.api.paused import PausedSite, PausedThread, SiteKind
 
+_LINES_AFTER_CALL = 3
+"""So far below a ``breakpoint()`` its thread may be seen: comments and empty lines lie between."""
 _RAY_DEBUGGER_FILES = ("ray/util/debugpy.py", "ray/util/rpdb.py", "ray/util/pdb.py")
 
 
@@ -70,14 +72,23 @@ def _place(thread: Thread) -> Place | None:
 
 
 def place_of_session(thread: DebugThread, before: Iterable[Place]) -> Place:
-    """Where a thread of a debugger session stands. ``before``: its worker's places when nobody was attached: at the
-    same line it is called as it was then, so that attaching changes no site."""
+    """Where a thread of a debugger session stands. ``before``: its worker's places when nobody was attached: what is
+    still the same place is called as it was then, so that attaching changes no site.
+
+    A ``breakpoint()`` in the code stops a thread at that line or at the next, by how much of it was traced.
+    """
     kind: SiteKind = "exception" if thread.reason == "exception" else "breakpoint"
-    known = next((p for p in before if (p.kind, p.file, p.line) == (kind, thread.file, thread.line)), None)
+    after = _LINES_AFTER_CALL if thread.called else 0
+    near = [
+        place
+        for place in before
+        if (place.kind, place.file) == (kind, thread.file) and 0 <= (thread.line or 0) - (place.line or 0) <= after
+    ]
+    known = max(near, key=lambda place: place.line or 0, default=None)
     return Place(
         kind=kind,
         file=thread.file,
-        line=thread.line,
+        line=known.line if known else thread.line,
         function=known.function if known else thread.function,
         exception=known.exception if known else thread.text if kind == "exception" else None,
         message=known.message if known else None,

@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 
 PERIOD_S: Final = 0.075
 """The least time between two patches of a topic. A change after a quiet time goes out at once."""
+URGENT: Final[frozenset[Topic]] = frozenset({"debug"})
+"""Somebody steps there: these go out as they come, whatever else was just sent."""
+URGENT_PERIOD_S: Final = 0.01
 _AFTER_FAILURE_S: Final = 1.0
 
 
@@ -88,16 +91,16 @@ class Publisher:
         self._period_s = period_s
         self._now_ns = now_ns
         self._channels: dict[tuple[Topic, Sight], _Channel] = {}
-        self._wake = asyncio.Event()
+        self._wakes: dict[bool, asyncio.Event] = {False: asyncio.Event(), True: asyncio.Event()}
         self.counts = Counts()
-        store.on_change(lambda topic: self._wake.set())
+        store.on_change(self._wake)
 
     def subscribe(self, viewer: Viewer, topic: Topic) -> None:
         """From now on ``viewer`` gets the topic, a full patch first (again, if it was subscribed before)."""
         key = (topic, viewer.sight)
         channel = self._channels.setdefault(key, _Channel(topic, viewer.sight))
         channel.watches[viewer] = _Watch(viewer)
-        self._wake.set()
+        self._wake(topic)
 
     def unsubscribe(self, viewer: Viewer, topic: Topic) -> None:
         key = (topic, viewer.sight)
@@ -113,27 +116,38 @@ class Publisher:
             if sight == viewer.sight:
                 self.unsubscribe(viewer, topic)
 
+    def _wake(self, topic: Topic) -> None:
+        self._wakes[topic in URGENT].set()
+
     async def run(self) -> None:
         """Publish until cancelled."""
+        urgent = min(self._period_s, URGENT_PERIOD_S)
+        await asyncio.gather(self._run(False, self._period_s), self._run(True, urgent))
+
+    async def _run(self, urgent: bool, period_s: float) -> None:
+        wake = self._wakes[urgent]
         while True:
-            await self._wake.wait()
-            self._wake.clear()
+            await wake.wait()
+            wake.clear()
             try:
-                waiting = await self.publish()
+                waiting = await self.publish(urgent)
             except Exception:
                 logger.exception("a patch failed; its viewers get a full one")
-                for channel in self._channels.values():
+                for channel in self._of(urgent):
                     channel.version = -1
                 waiting = True
                 await asyncio.sleep(_AFTER_FAILURE_S)
-            await asyncio.sleep(self._period_s)
+            await asyncio.sleep(PERIOD_S if waiting else period_s)
             if waiting:
-                self._wake.set()
+                wake.set()
 
-    async def publish(self) -> bool:
-        """One round. True while somebody waits for its socket to drain."""
+    def _of(self, urgent: bool | None) -> list[_Channel]:
+        return [one for one in self._channels.values() if urgent is None or (one.topic in URGENT) == urgent]
+
+    async def publish(self, urgent: bool | None = None) -> bool:
+        """One round; None: of all topics. True while somebody waits for its socket to drain."""
         waiting = False
-        for channel in list(self._channels.values()):
+        for channel in self._of(urgent):
             waiting |= await self._publish(channel)
         return waiting
 

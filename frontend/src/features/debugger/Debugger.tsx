@@ -1,0 +1,123 @@
+// The debugger's page: places on the left, source in the middle, values on the right, console below. What it shows beside
+// the rows of the stream lies in state.ts; looking.ts fetches it, actions.ts acts.
+import { useState } from "react";
+import { useLoaded, useTopic } from "../../api/hooks";
+import { linkState, useLink } from "../../api/stores";
+import { useWords } from "../../i18n";
+import ui from "../../ui/ui.module.css";
+import { Bone, CopyCommand, EmptyState, useAfter } from "../../ui/widgets";
+import { Bars } from "./Bars";
+import { ConsolePane } from "./console/ConsolePane";
+import s from "./debugger.module.css";
+import { useDebuggerKeys } from "./keys";
+import { Breakpoints } from "./left/Breakpoints";
+import { Places } from "./left/Places";
+import { Sessions } from "./left/Sessions";
+import { useLooking } from "./looking";
+import { Nowhere } from "./Nowhere";
+import { Inspect } from "./right/Inspect";
+import { Stack } from "./right/Stack";
+import { Variables } from "./right/Variables";
+import { Watches } from "./right/Watches";
+import { Said } from "./Said";
+import { useRight, useSession } from "./session";
+import { FileOpener } from "./source/FileOpener";
+import { SourcePane } from "./source/SourcePane";
+import { Toolbar } from "./Toolbar";
+import { usePlaceInUrl } from "./useUrl";
+
+export function Debugger() {
+  useTopic("topology");
+  useTopic("paused");
+  useTopic("debug");
+  usePlaceInUrl();
+  const right = useRight();
+  const known = useLoaded("paused");
+  const loaded = useLoaded("debug") && known;
+  const offline = useLink((link) => linkState(link, known) === "offline" && (link.stale || !link.online));
+  const welcomed = useLink((link) => link.welcome !== null);
+  const words = useWords();
+  if (!known && offline) return <Alone title={words.link.noHub} body={words.link.noHubHint} />;
+  if (welcomed && right === "none")
+    return (
+      <Alone title={words.debugger.title} body={words.debugger.signIn}>
+        <CopyCommand command={words.debugger.signInCommand} />
+      </Alone>
+    );
+  return loaded ? <Page /> : <Loading />;
+}
+
+function Page() {
+  const words = useWords();
+  const session = useSession();
+  const [opener, setOpener] = useState(false);
+  useLooking(session);
+  useDebuggerKeys({ onOpen: () => setOpener(true) });
+  return (
+    <section className={s.page} aria-label={words.debugger.title} data-testid="debugger" data-state={session?.state}>
+      <Toolbar session={session} />
+      <Bars session={session} />
+      <div className={s.panes} data-ended={session?.state === "ended" || undefined}>
+        <aside className={s.left}>
+          <Places />
+          <Sessions />
+          {session ? <Breakpoints session={session} /> : null}
+        </aside>
+        {session && session.state !== "failed" && session.state !== "attaching" ? (
+          <>
+            <SourcePane session={session} onOpen={() => setOpener(true)} />
+            <aside className={s.right}>
+              <Stack session={session} />
+              <Variables session={session} />
+              <Watches session={session} />
+              <Inspect session={session} />
+            </aside>
+            <ConsolePane session={session} />
+          </>
+        ) : (
+          <Nowhere session={session} />
+        )}
+      </div>
+      {session ? <FileOpener session={session} open={opener} onClose={() => setOpener(false)} /> : null}
+      <Said session={session} />
+    </section>
+  );
+}
+
+function Alone({ title, body, children }: { title: string; body?: string; children?: React.ReactNode }) {
+  return (
+    <div className={s.alone} data-testid="debugger-alone">
+      <div className={ui.panel}>
+        <EmptyState title={title} body={body}>
+          {children}
+        </EmptyState>
+      </div>
+    </div>
+  );
+}
+
+/** The panes keep their places; nothing for what comes at once. */
+function Loading() {
+  const late = useAfter(300);
+  if (!late) return null;
+  return (
+    <div className={s.page} data-testid="loading">
+      <div className={s.toolbar}>
+        <Bone width={260} height={26} />
+      </div>
+      <div className={s.panes}>
+        <div className={s.left} />
+        <div className={s.bones}>
+          {Array.from({ length: 12 }, (_, i) => (
+            <Bone key={i} width={`${30 + ((i * 53) % 50)}%`} height={11} />
+          ))}
+        </div>
+        <div className={s.bones}>
+          {Array.from({ length: 5 }, (_, i) => (
+            <Bone key={i} width={`${40 + ((i * 37) % 50)}%`} height={11} />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+// Fetches consoles: what the rows say is new is asked for, one question at a time.
+import { useEffect } from "react";
+import { create } from "zustand";
+import { askDebug, reasonOf } from "../../../api/debug";
+import { useLink } from "../../../api/stores";
+import type { DebugSession } from "../../../api/types.gen";
+import { shownFrame } from "../looking";
+import { sessionOf, useRight } from "../session";
+import { edited, notify, useDebug } from "../state";
+import { addEntries, askFrom, EMPTY, type Held } from "./entries";
+
+export const useConsoles = create<{ held: ReadonlyMap<string, Held> }>(() => ({ held: new Map() }));
+
+export const consoleOf = (worker: string): Held => useConsoles.getState().held.get(worker) ?? EMPTY;
+
+const busy = new Map<string, Promise<void>>();
+
+/** Up to now, whatever the row says: an evaluation's outcome is there before its row. */
+export function refreshConsole(worker: string): Promise<void> {
+  const running = busy.get(worker);
+  if (running) return running;
+  const since = consoleOf(worker).end;
+  const asked = askDebug(worker, "console", { since })
+    .then(
+      (answer) =>
+        useConsoles.setState(({ held }) => ({
+          held: new Map(held).set(worker, addEntries(held.get(worker) ?? EMPTY, since, answer)),
+        })),
+      () => undefined, // the next row asks again
+    )
+    .finally(() => busy.delete(worker));
+  busy.set(worker, asked);
+  return asked;
+}
+
+export function useConsole(session: DebugSession): Held {
+  const worker = session.worker_id;
+  const held = useConsoles((s) => s.held.get(worker)) ?? EMPTY;
+  const live = useLink((link) => link.phase === "live");
+  const may = useRight() === "act";
+  const from = askFrom(held, session);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what grew while one asked is asked for next
+  useEffect(() => {
+    if (!live || !may || from === null) return;
+    if (from === 0 && held.end > 0) useConsoles.setState((s) => ({ held: new Map(s.held).set(worker, EMPTY) }));
+    else void refreshConsole(worker);
+  }, [worker, from, held.end, live, may, session.console_end]);
+  return held;
+}
+
+/** Runs what was typed in the frame that is shown; without one, in the running process. */
+export async function run(worker: string, expression: string): Promise<void> {
+  const { shown } = useDebug.getState();
+  const thread = sessionOf(worker)?.threads.find((one) => one.threadId === shown?.threadId);
+  const here = shown?.worker === worker && thread?.state === "stopped" && thread.stop === shown.stop;
+  const frame = here ? shownFrame(shown) : null;
+  const before = consoleOf(worker).end;
+  try {
+    await askDebug(worker, "evaluate", {
+      expression,
+      context: "repl",
+      ...(frame ? { frameId: frame.id } : {}),
+    });
+    await refreshConsole(worker);
+    edited(); // it may have changed what is shown
+  } catch (error) {
+    await refreshConsole(worker);
+    const told = consoleOf(worker).entries.some((one) => one.number >= before && one.kind === "error");
+    const reason = reasonOf(error);
+    if (!told && reason !== null) notify(reason);
+  }
+}

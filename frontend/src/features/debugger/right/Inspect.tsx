@@ -1,0 +1,5 @@
+import type { DebugSession } from "../../../api/types.gen";
+
+export function Inspect(_: { session: DebugSession }) {
+  return null;
+}

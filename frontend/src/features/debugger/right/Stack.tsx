@@ -1,0 +1,180 @@
+import { type KeyboardEvent, useState } from "react";
+import type { DebugSession, DebugThread, ExceptionInfo } from "../../../api/types.gen";
+import { useWords } from "../../../i18n";
+import { baseName } from "../../../ui/format";
+import { StateGlyph } from "../../../ui/Glyph";
+import ui from "../../../ui/ui.module.css";
+import { Button, cx } from "../../../ui/widgets";
+import { isStopped } from "../follow";
+import { nameOf } from "../left/members";
+import s from "../right.module.css";
+import { useRight, useThread } from "../session";
+import { edited, select, selectFrame, showFile, useDebug } from "../state";
+import { stackRows } from "./frames";
+
+export function Stack({ session }: { session: DebugSession }) {
+  const { debugger: t } = useWords();
+  const thread = useThread();
+  const shown = useDebug((state) => state.shown);
+  const error = useDebug((state) => state.lookError);
+  const right = useRight();
+  const now = isStopped(thread) && thread.stop === shown?.stop && thread.threadId === shown.threadId;
+  return (
+    <section className={s.section} aria-label={t.stack} data-testid="stack" data-old={!now || undefined}>
+      <header className={s.head}>
+        <h2>{t.stack}</h2>
+        <span className={cx(ui.dim, ui.cut)}>{[nameOf(session, t), thread?.name].filter(Boolean).join(" · ")}</span>
+      </header>
+      <div className={cx(s.scroll, s.stackBox)}>
+        {session.threads.length > 1 ? <Threads session={session} selected={thread} /> : null}
+        {right === "act" ? (
+          <>
+            {shown?.exception && now ? <Exception info={shown.exception} /> : null}
+            <Frames />
+            {error !== null ? (
+              <p className={cx(s.hint, s.wrong)}>
+                {t.lookFailed(error)}{" "}
+                <Button small onClick={edited}>
+                  {t.retry}
+                </Button>
+              </p>
+            ) : null}
+            {thread && !isStopped(thread) && !shown ? <p className={s.hint}>{t.runningThread}</p> : null}
+          </>
+        ) : (
+          <Where thread={thread} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Threads({ session, selected }: { session: DebugSession; selected: DebugThread | null }) {
+  const { debugger: t } = useWords();
+  return (
+    <ul className={s.threads} aria-label={t.threads}>
+      {session.threads.map((one) => (
+        <li key={one.threadId}>
+          <button
+            type="button"
+            className={s.thread}
+            aria-current={one.threadId === selected?.threadId || undefined}
+            data-testid="thread"
+            data-state={one.state}
+            onClick={() => select(session.worker_id, one.threadId)}
+          >
+            <span data-tone={one.state === "stopped" ? "paused" : "running"} className={ui.tone}>
+              <StateGlyph tone={one.state === "stopped" ? "paused" : "running"} size={9} />
+            </span>
+            <span className={ui.cut}>{one.name}</span>
+            <span className={ui.grow} />
+            <span className={s.place}>
+              {one.file && one.state === "stopped"
+                ? `${baseName(one.file)}:${one.line ?? "?"}`
+                : t.threadState[one.state]}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Frames() {
+  const { debugger: t } = useWords();
+  const shown = useDebug((state) => state.shown);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
+  if (!shown) return null;
+  const rows = stackRows(shown.frames, shown.index, unfolded);
+  const onKey = (event: KeyboardEvent<HTMLElement>) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    if (event.altKey || event.ctrlKey) return;
+    const all = [...event.currentTarget.querySelectorAll<HTMLElement>("button")];
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    all[at + (event.key === "ArrowDown" ? 1 : -1)]?.focus();
+    event.preventDefault();
+  };
+  return (
+    <ol className={s.frames} aria-label={t.stack} onKeyDown={onKey}>
+      {rows.map((row) =>
+        row.kind === "frame" ? (
+          // By its place from the outermost: a step changes the innermost one, and the focus stays.
+          <li key={`f${shown.frames.length - row.index}`}>
+            <button
+              type="button"
+              className={cx(s.frame, row.frame.subtle && s.subtle)}
+              aria-current={row.index === shown.index || undefined}
+              data-testid="frame"
+              data-line={row.frame.line}
+              title={row.frame.path ? `${row.frame.path}:${row.frame.line}` : t.noFile}
+              onClick={() => selectFrame(row.index)}
+            >
+              <span className={cx(ui.mono, ui.cut)}>{row.frame.name}</span>
+              <span className={s.place}>{row.frame.path ? `${baseName(row.frame.path)}:${row.frame.line}` : ""}</span>
+            </button>
+          </li>
+        ) : (
+          <li key={`r${row.key}`}>
+            <button
+              type="button"
+              className={cx(s.frame, s.subtle)}
+              aria-expanded={row.open}
+              onClick={() => {
+                const next = new Set(unfolded);
+                if (!next.delete(row.key)) next.add(row.key);
+                setUnfolded(next);
+              }}
+            >
+              <span>{t.rayFrames(row.count)}</span>
+              <span className={s.place}>{row.open ? t.shownToo : t.hidden}</span>
+            </button>
+          </li>
+        ),
+      )}
+      {shown.frames.length === 0 ? <li className={s.hint}>{t.noFrames}</li> : null}
+      {shown.total > shown.frames.length ? (
+        <li className={s.hint}>{t.moreFrames(shown.total - shown.frames.length)}</li>
+      ) : null}
+    </ol>
+  );
+}
+
+/** A viewer sees where it stands, no values. */
+function Where({ thread }: { thread: DebugThread | null }) {
+  const { debugger: t } = useWords();
+  if (!thread?.file) return <p className={s.hint}>{t.noValues}</p>;
+  const { file, line } = thread;
+  return (
+    <button
+      type="button"
+      className={s.frame}
+      aria-current
+      data-testid="frame"
+      title={`${file}:${line}`}
+      onClick={() => showFile(file, line ?? 1)}
+    >
+      <span className={cx(ui.mono, ui.cut)}>{thread.function ?? "?"}</span>
+      <span className={s.place}>
+        {baseName(file)}:{line ?? "?"}
+      </span>
+    </button>
+  );
+}
+
+function Exception({ info }: { info: ExceptionInfo }) {
+  const { debugger: t } = useWords();
+  return (
+    <div className={s.exception} data-testid="exception">
+      <p>
+        <b className={ui.mono}>{info.type}</b> {info.message}
+      </p>
+      {info.cause ? <p className={ui.dim}>{info.cause}</p> : null}
+      {info.traceback ? (
+        <details>
+          <summary>{t.traceback}</summary>
+          <pre>{info.traceback}</pre>
+        </details>
+      ) : null}
+    </div>
+  );
+}

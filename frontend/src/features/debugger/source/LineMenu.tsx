@@ -1,0 +1,52 @@
+import * as Menu from "@radix-ui/react-dropdown-menu";
+import type { Breakpoint } from "../../../api/types.gen";
+import { useWords } from "../../../i18n";
+import { copyText } from "../../../ui/copy";
+import ui from "../../../ui/ui.module.css";
+import { setBreakpoint, toggleBreakpoint, toLine } from "../actions";
+import { asked } from "../breakpoints";
+
+interface Props {
+  path: string;
+  at: { line: number; x: number; y: number };
+  all: readonly Breakpoint[];
+  /** Breakpoints may be set; the thread may be moved. */
+  canSet: boolean;
+  canMove: boolean;
+  onForm: (line: number) => void;
+  onClose: () => void;
+}
+
+export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Props) {
+  const { debugger: t } = useWords();
+  const { line } = at;
+  const one = all.find((other) => other.path === path && other.line === line);
+  const item = (text: string, enabled: boolean, onSelect: () => void) => (
+    <Menu.Item className={ui.menuItem} disabled={!enabled} onSelect={onSelect}>
+      {text}
+    </Menu.Item>
+  );
+  return (
+    <Menu.Root open onOpenChange={(open) => !open && onClose()}>
+      <Menu.Trigger asChild>
+        <span aria-hidden="true" style={{ position: "fixed", left: at.x, top: at.y, width: 0, height: 0 }} />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Content className={ui.menu} align="start" aria-label={t.lineMenu(line)} data-testid="line-menu">
+          <Menu.Label className={ui.menuLabel}>{t.lineMenu(line)}</Menu.Label>
+          {item(one ? t.removeBreakpoint : t.toggleBreakpoint, canSet, () => void toggleBreakpoint(all, path, line))}
+          {item(t.editBreakpoint, canSet, () => onForm(line))}
+          {one
+            ? item(one.enabled ? t.disableBreakpoint : t.enableBreakpoint, canSet, () => {
+                const { line: _line, ...rest } = asked(one);
+                void setBreakpoint(path, line, { ...rest, enabled: !one.enabled });
+              })
+            : null}
+          {item(t.runToLine, canMove, () => void toLine("runTo", path, line))}
+          {item(t.setNext, canMove, () => void toLine("goto", path, line))}
+          {item(t.copyPlace, true, () => void copyText(`${path}:${line}`))}
+        </Menu.Content>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
