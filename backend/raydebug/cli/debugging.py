@@ -162,6 +162,16 @@ async def outcome_of(live: Live, worker_id: str, evaluation: int, since: int) ->
     raise LiveError(ErrorBody("gone", "Its session ended, and its value with it."))
 
 
+_WHILE: Final = "During handling of the above exception, another exception occurred:\n"
+
+
+def own_traceback(printed: str, thread: DebugThread | None) -> str:
+    """Of an error that was raised by evaluating at an exception: without that exception's own traceback before it."""
+    if thread is None or thread.reason != "exception":
+        return printed
+    return printed.partition(_WHILE)[2].lstrip("\n") or printed
+
+
 class Clock:
     """Milliseconds since it was made."""
 

@@ -9,8 +9,10 @@ from typing import Any, Final
 import click
 import msgspec
 
+from raydebug.api.debug import DebugThread
+
 from .client import Client, connect, connection_options, print_json
-from .debugging import Clock, attach, debugger, known, outcome_of, run, session_of, standing, user_frame
+from .debugging import Clock, attach, debugger, known, outcome_of, own_traceback, run, session_of, standing, user_frame
 from .eval_text import Evaluated, Resumed, eval_lines, resumed_lines
 from .live import Live, LiveError
 from .progress import progress
@@ -97,8 +99,7 @@ async def _on_worker(live: Live, worker: Chosen, asked: _Asked) -> list[Evaluate
         frames = [await user_frame(live, worker.worker_id, thread) for thread in threads]
     except LiveError as error:
         return [_row(worker, error=f"{error.body.message} {_hint(error)}".strip())]
-    names = [thread.name for thread in threads] if asked.all_threads else [None]
-    work = [_in_frame(live, worker, asked, frame, name) for frame, name in zip(frames, names, strict=True)]
+    work = [_in_frame(live, worker, asked, frame, thread) for frame, thread in zip(frames, threads, strict=True)]
     return list(await asyncio.gather(*work))
 
 
@@ -109,31 +110,36 @@ def _hint(error: LiveError) -> str:
     return error.body.hint if "\n" not in error.body.hint else ""
 
 
-async def _in_frame(live: Live, worker: Chosen, asked: _Asked, frame_id: int | None, thread: str | None) -> Evaluated:
+async def _in_frame(
+    live: Live, worker: Chosen, asked: _Asked, frame_id: int | None, thread: DebugThread | None
+) -> Evaluated:
     clock = Clock()
     session = session_of(live, worker.worker_id)
     since = session.console_end if session else 0
     frame = {} if frame_id is None else {"frameId": frame_id}
+    name = thread.name if thread is not None and asked.all_threads else None
+
+    def failed(message: str, traceback: str = "") -> Evaluated:
+        printed = own_traceback(traceback, thread)
+        return _row(worker, error=message, traceback=printed, took_ms=clock.ms, thread=name)
 
     async def work() -> Evaluated:
         said: dict[str, Any] = await live.debug(
             worker.worker_id, "evaluate", expression=asked.expression, context="repl", **frame
         )
-        took = clock.ms
         if said.get("waiting"):
             said = await outcome_of(live, worker.worker_id, said["evaluation"], since)
-            took = said.get("took_ms") or clock.ms
             if said["kind"] == "error":
-                return _row(worker, error=_last_line(said["text"]), traceback=said["text"], took_ms=took, thread=thread)
+                return failed(_last_line(said["text"]), said["text"])
         value = said["result"] if "result" in said else said["text"]
-        return _row(worker, value=value, type=said.get("type", ""), took_ms=took, thread=thread)
+        return _row(worker, value=value, type=said.get("type", ""), took_ms=clock.ms, thread=name)
 
     try:
         return await asyncio.wait_for(work(), asked.timeout)
     except asyncio.TimeoutError:
-        return _row(worker, error=f"still running after {asked.timeout:g} s", took_ms=clock.ms, thread=thread)
+        return failed(f"still running after {asked.timeout:g} s")
     except LiveError as error:
-        return _row(worker, error=error.body.message, traceback=error.body.hint, took_ms=clock.ms, thread=thread)
+        return failed(error.body.message, error.body.hint)
 
 
 def _last_line(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from raydebug.api.debug import DebugThread
 from raydebug.api.errors import ErrorBody
+from raydebug.cli.debugging import own_traceback
 from raydebug.cli.live import Live, LiveError
 from raydebug.cli.screen import data
 
@@ -18,6 +19,7 @@ from .parse import COMMANDS, LETTERS, UsageError, assignment, number, parse
 from .points import Points
 from .worker import Worker, is_there
 
+_PIECE_S: Final = 0.3
 _RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop."
 
 
@@ -42,6 +44,7 @@ class Console:
         self._at = 0
         self._names: frozenset[str] = frozenset()
         self._gave_up = False
+        self._piece = ("", "")
         self._late: set[asyncio.Task[None]] = set()
         self._do: Final[dict[str, Callable[[str], Awaitable[None]]]] = {
             "next": lambda rest: self._step("next"),
@@ -100,7 +103,8 @@ class Console:
             hint = error.body.hint
             if "\n" in hint.strip():
                 await self._drained()
-                self._fail(text.error_lines(error.body.message, hint))
+                printed = own_traceback(hint, self.worker.thread(self._selected))
+                self._fail(text.error_lines(error.body.message, printed))
             else:
                 self._fail([data(f"{error.body.message} {hint}".strip(), "red")])
         if self.worker.ended is not None:
@@ -118,23 +122,40 @@ class Console:
 
     def _fail(self, lines: list[Any]) -> None:
         self.failed = True
+        self._end_line()
         self.paper.put_all(lines)
 
     # What comes by itself ------------------------------------------------------------------------------------------
 
     def _output(self, kind: str, said: str) -> None:
-        self.paper.put_all(text.output_lines(kind, said))
+        """Comes in pieces: the beginning of a line waits for its end, but not long."""
+        if kind != self._piece[0]:
+            self._end_line()
+        whole, newline, rest = (self._piece[1] + said).rpartition("\n")
+        if newline:
+            self.paper.put_all(text.output_lines(kind, whole))
+        self._piece = (kind, rest)
+        if rest:
+            asyncio.get_running_loop().call_later(_PIECE_S, self._end_line)
+
+    def _end_line(self) -> None:
+        kind, rest = self._piece
+        self._piece = ("", "")
+        if rest:
+            self.paper.put_all(text.output_lines(kind, rest))
 
     async def _arrived(self, thread: DebugThread) -> None:
         """A new stop: it becomes the selected one, unless that stands itself."""
         current = self.worker.thread(self._selected)
         several = sum(is_there(one) for one in self.worker.threads) > 1
+        self._end_line()
         if current is not None and current.threadId != thread.threadId and is_there(current) and self._frames:
             self.paper.put(text.stop_line(thread, True))
             return
         await self._select(thread, several)
 
     def _ended(self, why: str) -> None:
+        self._end_line()
         self.paper.put(data(f"The session is over: {why}", "bold yellow"))
         self._wake()
 
@@ -303,6 +324,7 @@ class Console:
     async def _drained(self) -> None:
         if self.worker.ended is None:
             await self.worker.drain_all()
+        self._end_line()
 
     async def _set(self, rest: str) -> None:
         await self._standing()

@@ -109,7 +109,7 @@ def error_lines(message: str, traceback: str = "") -> list[Text]:
 
 def output_lines(kind: str, text: str) -> Iterator[Text]:
     """What the program printed, a log point's message, or what happened to the session."""
-    for line in text.removesuffix("\n").split("\n"):
+    for line in text.split("\n"):
         yield data(line.rstrip("\r").expandtabs(8), _OUTPUT_STYLE.get(kind, ""))
 
 
