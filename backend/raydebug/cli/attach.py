@@ -104,7 +104,7 @@ class _Terminal:
             patience = self._timeout if self._reader.piped else None
             self._console = Console(live, chosen.worker_id, self._paper, patience, self._wake)
             self._paper.put(_header(chosen, session))
-            await self._console.begin()
+            await self._console.begin(chosen.place)
             began.set_result(None)
             await closing.wait()
             await self._console.close()

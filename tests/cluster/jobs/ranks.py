@@ -17,7 +17,7 @@ class Rank:
         name = "\x1b[31mhostile\x1b[0m"
         breakpoint()  # the place
         doubled = self.double(loss)  # the call
-        print(f"rank {self.rank} step {step} doubled {doubled}")  # the print
+        print(f"rank {self.rank} step {step} doubled {doubled}", len(name))  # the print
         self.steps += 1
         return doubled
 

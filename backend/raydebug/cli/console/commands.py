@@ -78,8 +78,12 @@ class Console:
 
     # The outside ---------------------------------------------------------------------------------------------------
 
-    async def begin(self) -> None:
+    async def begin(self, place: tuple[str, int | None] | None = None) -> None:
+        """``place``: where the thread stands that is meant, if there are several."""
         await self.worker.begin()
+        meant = [one for one in self.worker.threads if is_there(one) and (one.file, one.line) == place]
+        if meant and self._selected not in [one.threadId for one in meant]:
+            await self._select(meant[0], True)
         if self._selected is None and self.worker.ended is None:
             self.paper.put(_RUNS)
 
