@@ -26,6 +26,7 @@ from raydebug.cli.console.parse import (
     number,
     parse,
 )
+from raydebug.cli.console.pieces import Pieces
 
 from .samples import HOSTILE, NOW, ago
 
@@ -255,6 +256,20 @@ def test_long_values_are_cut() -> None:
     lines = plain(text.value_lines("\n".join(map(str, range(1000)))))
     assert len(lines) == 201
     assert lines[-1] == "and 800 more lines"
+
+
+async def test_lines_that_come_in_pieces_are_shown_whole() -> None:
+    said: list[tuple[str, str]] = []
+    pieces = Pieces(lambda kind, lines: said.append((kind, lines)))
+    pieces.add("stdout", "one\ntwo\nth")
+    pieces.add("stdout", "ree\nfo")
+    assert said == [("stdout", "one\ntwo"), ("stdout", "three")]
+    pieces.add("stderr", "wrong\n")
+    assert said[2:] == [("stdout", "fo"), ("stderr", "wrong")]
+    pieces.add("stdout", "prompt> ")
+    pieces.end()
+    pieces.end()
+    assert said[4:] == [("stdout", "prompt> ")]
 
 
 def test_every_command_is_carried_out_and_explained() -> None:

@@ -16,10 +16,10 @@ from raydebug.cli.screen import data
 from . import text
 from .paper import Paper
 from .parse import COMMANDS, LETTERS, UsageError, assignment, number, parse
+from .pieces import Pieces
 from .points import Points
 from .worker import Worker, is_there
 
-_PIECE_S: Final = 0.3
 _RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop."
 
 
@@ -36,7 +36,8 @@ class Console:
         self.failed = False
         self._patience: Final = patience
         self._wake: Final = over
-        self.worker: Final = Worker(live, worker_id, self._output, self._arrived, self._ended)
+        self._pieces: Final = Pieces(self._output)
+        self.worker: Final = Worker(live, worker_id, self._pieces.add, self._arrived, self._ended)
         self._points: Final = Points(self.worker)
         self._selected: int | None = None
         self._frames: list[dict[str, Any]] = []
@@ -44,7 +45,6 @@ class Console:
         self._at = 0
         self._names: frozenset[str] = frozenset()
         self._gave_up = False
-        self._piece = ("", "")
         self._late: set[asyncio.Task[None]] = set()
         self._do: Final[dict[str, Callable[[str], Awaitable[None]]]] = {
             "next": lambda rest: self._step("next"),
@@ -126,40 +126,26 @@ class Console:
 
     def _fail(self, lines: list[Any]) -> None:
         self.failed = True
-        self._end_line()
+        self._pieces.end()
         self.paper.put_all(lines)
 
     # What comes by itself ------------------------------------------------------------------------------------------
 
-    def _output(self, kind: str, said: str) -> None:
-        """Comes in pieces: the beginning of a line waits for its end, but not long."""
-        if kind != self._piece[0]:
-            self._end_line()
-        whole, newline, rest = (self._piece[1] + said).rpartition("\n")
-        if newline:
-            self.paper.put_all(text.output_lines(kind, whole))
-        self._piece = (kind, rest)
-        if rest:
-            asyncio.get_running_loop().call_later(_PIECE_S, self._end_line)
-
-    def _end_line(self) -> None:
-        kind, rest = self._piece
-        self._piece = ("", "")
-        if rest:
-            self.paper.put_all(text.output_lines(kind, rest))
+    def _output(self, kind: str, whole_lines: str) -> None:
+        self.paper.put_all(text.output_lines(kind, whole_lines))
 
     async def _arrived(self, thread: DebugThread) -> None:
         """A new stop: it becomes the selected one, unless that stands itself."""
         current = self.worker.thread(self._selected)
         several = sum(is_there(one) for one in self.worker.threads) > 1
-        self._end_line()
+        self._pieces.end()
         if current is not None and current.threadId != thread.threadId and is_there(current) and self._frames:
             self.paper.put(text.stop_line(thread, True))
             return
         await self._select(thread, several)
 
     def _ended(self, why: str) -> None:
-        self._end_line()
+        self._pieces.end()
         self.paper.put(data(f"The session is over: {why}", "bold yellow"))
         self._wake()
 
@@ -328,7 +314,7 @@ class Console:
     async def _drained(self) -> None:
         if self.worker.ended is None:
             await self.worker.drain_all()
-        self._end_line()
+        self._pieces.end()
 
     async def _set(self, rest: str) -> None:
         await self._standing()

@@ -94,7 +94,8 @@ class Worker:
         await self.drain()
         if (row.lost_ns is not None) != self._lost:
             self._lost = row.lost_ns is not None
-            self._output("note", row.note or "the worker can't be reached now" if self._lost else "reached again")
+            note = row.note or "the worker can't be reached now"
+            self._output("note", f"{note if self._lost else 'reached again'}\n")
         for thread in row.threads:
             if is_there(thread) and thread.stop > self._told.get(thread.threadId, 0):
                 await self._stopped(thread)
@@ -127,7 +128,8 @@ class Worker:
         self._since = told["end"]
         for entry in told["entries"]:
             if entry["kind"] in _SHOWN:
-                self._output(entry["kind"], entry["text"])
+                # A note is a line of its own; the others are as the program cut them.
+                self._output(entry["kind"], entry["text"] + ("\n" if entry["kind"] == "note" else ""))
 
     # What is waited for --------------------------------------------------------------------------------------------
 
