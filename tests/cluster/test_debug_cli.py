@@ -163,21 +163,11 @@ def test_what_never_ends_is_an_error_and_holds_up_nobody(terminal: Terminal, tmp
 
 
 def test_continue_and_the_next_stop(terminal: Terminal) -> None:
-    (step,) = terminal.eval("step", "Rank:2")
-    assert step is not None
-    assert terminal.json("continue", "Rank:2")[0]["threads"] == 1
-    wait_for("rank 2 to run", lambda: len(the_site(terminal).members) == 2)
-    again = terminal.run("continue", "Rank:2")
-    assert (again.returncode, again.stdout) == (1, "nothing was stopped there\n")
-    not_stopped = terminal.json("eval", "loss", "--on", "Rank:2")[0]
-    assert "isn't stopped" in not_stopped["error"]
-    # Beside it: the actor is there, a frame isn't.
-    assert terminal.json("eval", "self.rank", "--on", "Rank:2", "--running")[0]["value"] == "2"
-
+    steps = [int(value or -1) for value in terminal.eval("step")]
     gone = terminal.run("continue", "all-paused")
-    assert (gone.returncode, gone.stdout) == (0, "2 threads of 2 workers went on\n")
+    assert (gone.returncode, gone.stdout) == (0, "3 threads of 3 workers went on\n")
     # Nobody attaches anew: their next breakpoint() stops at once.
-    wanted = [str(int(step) + 1)] * 3
+    wanted = [str(step + 1) for step in steps]
     wait_for("the next step", lambda: terminal.eval("step") == wanted, timeout=60)
     assert all(member.attached for member in the_site(terminal).members)
 
@@ -191,6 +181,26 @@ def test_continue_and_the_next_stop(terminal: Terminal) -> None:
     wait_for("three that wait for a debugger", waits, timeout=60)
 
 
+def test_what_runs(terminal: Terminal, tmp_path: Path) -> None:
+    """Rank 2 goes on, and is held in a loop."""
+    end = tmp_path / "end"
+    assert terminal.run("eval", f"self.hold = {str(end)!r}", "--on", "Rank:2").returncode == 0
+    assert terminal.json("continue", "Rank:2")[0]["threads"] == 1
+    wait_for("rank 2 to run", lambda: len(the_site(terminal).members) == 2)
+    again = terminal.run("continue", "Rank:2")
+    assert (again.returncode, again.stdout) == (1, "nothing was stopped there\n")
+    rows = terminal.json("eval", "self.rank", "--on", "Rank")
+    assert [row["ok"] for row in rows] == [True, True, False]
+    assert "isn't stopped" in rows[2]["error"]
+    # Beside it there is the actor, but no frame.
+    (row,) = terminal.json("eval", "self.rank", "--on", "Rank:2", "--running")
+    assert (row["ok"], row["value"]) == (True, "2")
+    done = terminal.run("attach", "Rank:2", "--timeout", "60", stdin=":live self.rank\n:pause\n:up\nq\n")
+    in_order(done.stdout, "It runs.", "\n2  (beside the program", "stopped (pause) at", "stays attached and stopped")
+    end.touch()
+    assert terminal.run("continue", "Rank:2").stdout == "1 thread of 1 worker went on\n"
+
+
 def in_order(text: str, *parts: str) -> None:
     at = 0
     for part in parts:
@@ -200,7 +210,7 @@ def in_order(text: str, *parts: str) -> None:
 
 
 def test_attach_fed_from_a_pipe(terminal: Terminal) -> None:
-    call, printing = api.line_of(JOB, "the call"), api.line_of(JOB, "the print")
+    call, counting = api.line_of(JOB, "the call"), api.line_of(JOB, "the count")
     callee = api.line_of(JOB, "the callee")
     script = f"""\
 :stack
@@ -213,13 +223,12 @@ for i in range(2):
 :set loss = 1.5
 n
 s
-:step
 value
 :up
 loss
 :down
 :out
-:break ranks.py:{printing} if doubled > 0
+:break ranks.py:{counting} if doubled > 0
 :breaks
 c
 :wait
@@ -239,23 +248,24 @@ doubled
         "> #0  ",
         f"{JOB}:{PLACE}\n",
         f" → {PLACE} ",
-        f"   {printing} ",
+        f"   {PLACE + 1} ",
         "14.5\n",
         "looped 0\nlooped 1\n",
         "loss = 7.25  float\n",
         "loss = 1.5\n",
         f"stopped (step) at {JOB}:{call} in ",
         f"stopped (step) at {JOB}:{callee} in ",
-    )
-    in_order(
-        done.stdout,
-        "1.5\n",
-        f"1  {JOB}:{printing}  if doubled > 0\n",
+        "\n1.5\n",
+        f"{JOB}:{call} in ",
+        "\n1.5\n",
+        f"{JOB}:{callee} in ",
+        "stopped (step) at ",
+        f"1  {JOB}:{counting}  if doubled > 0\n",
         "goes on\n",
-        f"stopped (breakpoint) at {JOB}:{printing} in ",
-        f"●→ {printing} ",
+        f"stopped (breakpoint) at {JOB}:{counting} in ",
+        f"●→ {counting} ",
         "\n3.0\n",
-        f"removed {JOB}:{printing}\n",
+        f"removed {JOB}:{counting}\n",
         "no breakpoints\n",
         "MainThread  stopped",
         "The worker stays attached and stopped: `raydebug continue` lets it go on.",

@@ -269,7 +269,8 @@ async def test_lines_that_come_in_pieces_are_shown_whole() -> None:
     pieces.add("stdout", "prompt> ")
     pieces.end()
     pieces.end()
-    assert said[4:] == [("stdout", "prompt> ")]
+    pieces.add("stdout", "\nnext\n\n")
+    assert said[4:] == [("stdout", "prompt> "), ("stdout", "next\n")]
 
 
 def test_every_command_is_carried_out_and_explained() -> None:

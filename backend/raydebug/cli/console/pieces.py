@@ -16,10 +16,16 @@ class Pieces:
         self._put: Final = put
         self._kind = ""
         self._rest = ""
+        self._cut = False
 
     def add(self, kind: str, text: str) -> None:
         if kind != self._kind:
             self.end()
+            self._cut = False
+        if self._cut:
+            # The line was ended for it already.
+            text = text.removeprefix("\n")
+            self._cut = False
         whole, newline, self._rest = (self._rest + text).rpartition("\n")
         self._kind = kind
         if newline:
@@ -32,3 +38,4 @@ class Pieces:
         rest, self._rest = self._rest, ""
         if rest:
             self._put(self._kind, rest)
+            self._cut = True

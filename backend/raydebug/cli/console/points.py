@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,6 +15,7 @@ from .parse import UsageError, breakpoint_of, number
 from .worker import Worker
 
 _MOST_NAMED: Final = 6
+_ROW_S: Final = 1.0
 
 
 class Points:
@@ -65,7 +68,11 @@ class Points:
         """All of a file; as they are then, in the order asked for."""
         sent = [msgspec.to_builtins(one) for one in wanted]
         told = await self._worker.ask("setBreakpoints", path=path, breakpoints=sent)
-        return msgspec.convert(told["breakpoints"], list[Breakpoint])
+        made = msgspec.convert(told["breakpoints"], list[Breakpoint])
+        # The answer is faster than the row.
+        with contextlib.suppress(asyncio.TimeoutError):
+            await self._worker.live.until(lambda: self.of(path) == made, _ROW_S)
+        return made
 
     async def _path(self, file: str | None, current: str | None) -> str:
         """The file where the worker runs: the whole path, or an end of it that only one loaded module has."""

@@ -98,6 +98,7 @@ class Worker:
             self._output("note", f"{note if self._lost else 'reached again'}\n")
         for thread in row.threads:
             if is_there(thread) and thread.stop > self._told.get(thread.threadId, 0):
+                await self.drain_all()  # it printed that before
                 await self._stopped(thread)
                 # Only now: who waits for it finds it selected.
                 self._told[thread.threadId] = thread.stop
