@@ -13,7 +13,9 @@ import { parseSearch, stringifySearch, validateSearch } from "../src/ui/search";
 
 export async function showAlone(part: ReactNode, at = "/timeline"): Promise<void> {
   const root = createRootRoute({ validateSearch, component: () => part });
-  const paths = ["/timeline", "/overview"].map((path) => createRoute({ getParentRoute: () => root, path }));
+  const paths = ["/timeline", "/overview", "/debugger"].map((path) =>
+    createRoute({ getParentRoute: () => root, path }),
+  );
   const history = createMemoryHistory({ initialEntries: [at] });
   const router = createRouter({ routeTree: root.addChildren(paths), history, parseSearch, stringifySearch });
   await act(async () => {

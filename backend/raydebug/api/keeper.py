@@ -97,7 +97,10 @@ class KeptSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot"):
+    """In parts, all but the last with ``more``: what many sessions kept doesn't fit into one message."""
+
     sessions: list[KeptSession]
+    more: bool = False
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):

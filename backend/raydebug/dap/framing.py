@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+import json
+from collections.abc import Iterator
+from typing import Any, Final, Literal
 
 import msgspec
 
 MAX_HEADER: Final = 4096
-MAX_BODY: Final = 64 << 20
-"""debugpy caps what it says far below; more than that is a broken or hostile peer."""
+MAX_BODY: Final = 16 << 20
+"""debugpy's own limit (``JsonIOStream.MAX_BODY_SIZE``): more is said by a broken or hostile peer."""
 
 
 class FramingError(ValueError):
@@ -33,23 +35,21 @@ _SEPARATOR: Final = b"\r\n\r\n"
 
 
 class FrameReader:
-    """Cuts a stream into messages. ``feed`` bytes as they come; it raises FramingError once, at the first bad frame."""
+    """Cuts a stream into messages. ``feed`` bytes as they come."""
 
     def __init__(self, max_body: int = MAX_BODY) -> None:
         self._max_body: Final = max_body
         self._buffer = bytearray()
         self._wanted: int | None = None
 
-    def feed(self, data: bytes) -> list[Message]:
-        """The messages that are whole now. Those before a bad frame are lost with it."""
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are whole now, those before a bad frame too, at which it raises FramingError.
+
+        All of them are to be taken before the next bytes are fed.
+        """
         self._buffer += data
-        messages = []
         while (body := self._cut()) is not None:
-            try:
-                messages.append(_decode(body))
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise FramingError(f"a body that isn't a DAP message: {error}") from error
-        return messages
+            yield _message(body)
 
     def _cut(self) -> bytes | None:
         buffer = self._buffer
@@ -78,12 +78,41 @@ class FrameReader:
                 text = value.strip()
                 if not text.isdigit() or len(text) > 12:
                     raise FramingError(f"Content-Length is {text[:60]!r}")
+                if found is not None and found != int(text):
+                    raise FramingError("a header with two lengths")
                 found = int(text)
         if found is None:
             raise FramingError("a header without Content-Length")
         if found > self._max_body:
             raise FramingError(f"a frame of {found} bytes; at most {self._max_body} are read")
         return found
+
+
+def _message(body: bytes) -> Message:
+    try:
+        body.decode()  # what is left as JSON text isn't looked at by the decoder
+        return _decode(body)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
+        try:
+            return _decode(_mended(body))
+        except (ValueError, RecursionError):
+            raise FramingError(f"a body that isn't a DAP message: {error}") from error
+
+
+def _mended(body: bytes) -> bytes:
+    """debugpy passes on text that is no UTF-8, such as halves of surrogate pairs, and numbers that are no JSON: what a
+    program prints must not end its session. Raises ValueError or RecursionError."""
+    return msgspec.json.encode(_strict(json.loads(body.decode(errors="replace"))))
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_strict(one) for one in value]
+    if isinstance(value, dict):
+        return {_strict(name): _strict(one) for name, one in value.items()}
+    return value
 
 
 def request_frame(seq: int, command: str, arguments: bytes = b"{}") -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import time
 from collections.abc import Callable
@@ -15,6 +16,13 @@ from raydebug.dap.commands import ALLOWED
 from raydebug.dap.framing import FrameReader, FramingError, Message, request_frame, response_frame
 
 CONNECT_S: Final = 10.0
+MAX_UNSENT: Final = 16 << 20
+"""An adapter that leaves so much unread is broken or hostile."""
+LINGER_S: Final = 5.0
+"""So long an adapter may take to read the last that was written."""
+
+log = logging.getLogger(__name__)
+
 _QUICKACK: Final = getattr(socket, "TCP_QUICKACK", None)
 
 
@@ -63,7 +71,7 @@ class Held:
             raise NotHeldError("there is no connection to debugpy")
         self._seq += 1
         self.asked[self._seq] = Asked(command, time.monotonic(), answered)
-        self._writer.write(request_frame(self._seq, command, arguments))
+        self._write(request_frame(self._seq, command, arguments))
 
     async def ask(self, command: str, arguments: bytes, timeout: float | None = None) -> Message:
         """Ask and wait. Raises as ``send`` does, NotHeldError at the end, asyncio.TimeoutError (the question stays)."""
@@ -90,11 +98,16 @@ class Held:
             while data := await reader.read(1 << 16):
                 _acknowledge(sock)
                 for message in frames.feed(data):
+                    if self._writer is None:
+                        return
                     self._take(message)
         except FramingError as error:
             reason = f"debugpy said what isn't DAP: {error}"
         except OSError as error:
             reason = f"the connection to debugpy broke: {error}"
+        except Exception as error:
+            log.exception("what debugpy said can't be handled")
+            reason = f"what debugpy said can't be handled: {error}"
         self._end(reason)
 
     def _take(self, message: Message) -> None:
@@ -108,15 +121,25 @@ class Held:
             # Of an adapter's own requests (runInTerminal, startDebugging) none is for us.
             self._seq += 1
             refusal = response_frame(
-                self._seq, message.seq, message.command, success=False, message="raydebug doesn't do this"
+                self._seq, message.seq, message.command[:100], success=False, message="raydebug doesn't do this"
             )
-            self._writer.write(refusal)
+            self._write(refusal)
+
+    def _write(self, frame: bytes) -> None:
+        writer = self._writer
+        if writer is None:
+            return
+        writer.write(frame)
+        if writer.transport.get_write_buffer_size() > MAX_UNSENT:
+            writer.transport.abort()
+            self._end("debugpy doesn't read what it is asked")
 
     def _end(self, reason: str) -> None:
         writer, self._writer = self._writer, None
         if writer is None:
             return
         writer.close()
+        asyncio.get_running_loop().call_later(LINGER_S, writer.transport.abort)
         if self._reading is not None and self._reading is not asyncio.current_task():
             self._reading.cancel()
         asked, self.asked = list(self.asked.values()), {}

@@ -118,7 +118,7 @@ def bootstrap() -> str:
     )
 
 
-def call(function: str, **arguments: Any) -> str:
+def call(function: str, /, **arguments: Any) -> str:
     """The expression that calls a function of ``entry.FUNCTIONS`` in the worker."""
     if function not in FUNCTIONS:
         raise ValueError(f"the probe has no function {function!r}")

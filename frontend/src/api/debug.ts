@@ -1,6 +1,8 @@
 // The debugger's commands. Their bodies are checked by the hub; here they get their types.
 import { connection, NoAnswer } from "./connection";
+import { useLink } from "./stores";
 import type {
+  AsyncTask,
   Breakpoint,
   Console,
   DapLog,
@@ -61,6 +63,7 @@ export interface Commands {
   source: [{ path: string }, SourceText];
   console: [{ since: number }, Console];
   messages: [{ since: number }, DapLog];
+  asyncTasks: [Nothing, { tasks: AsyncTask[] }];
 }
 
 export type Command = keyof Commands;
@@ -74,6 +77,11 @@ export async function askDebug<C extends Command>(
   const reply = await connection.ask({ type: "debug", worker_id: workerId, command, arguments: args });
   return reply.debug as Commands[C][1];
 }
+
+/** Attaches by a click that leads to the debugger's page, which says how it went. */
+export const attachByLink = (workerId: string): void => {
+  if (useLink.getState().welcome?.role === "debugger") askDebug(workerId, "attach", {}).catch(() => undefined);
+};
 
 /** Why a question has no answer, in the hub's words; null: the stream was lost, which the page says anyway. */
 export const reasonOf = (error: unknown): string | null =>

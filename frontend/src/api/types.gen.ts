@@ -557,6 +557,7 @@ export interface DebugSession {
  * Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
  * a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
  * the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code.
+ * ``first``: it hasn't gone on in this session.
  */
 export interface DebugThread {
   threadId: number;
@@ -573,6 +574,7 @@ export interface DebugThread {
   busy: number | null;
   os_thread_id: number | null;
   called: boolean;
+  first: boolean;
 }
 
 /**

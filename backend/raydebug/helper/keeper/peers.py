@@ -68,7 +68,7 @@ def _process_of(inode: str) -> str | None:
         try:
             for number in os.listdir(f"/proc/{pid}/fd"):
                 if os.readlink(f"/proc/{pid}/fd/{number}") == wanted:
-                    with open(f"/proc/{pid}/comm") as file:
+                    with open(f"/proc/{pid}/comm", errors="replace") as file:
                         return f"{file.read().strip()} (pid {pid})"
         except OSError:
             continue

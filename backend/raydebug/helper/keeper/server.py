@@ -41,6 +41,8 @@ log = logging.getLogger("raydebug.keeper")
 MESSAGE_BYTES: Final = 16 << 20
 UNSENT_BYTES: Final = 64 << 20
 """A hub that reads so little is no hub: its connection is dropped, and it finds all in the next snapshot."""
+UNSENT_OUTPUT_BYTES: Final = 4 << 20
+"""From here on what programs print is let go: it must not keep answers waiting, nor cost the hub its connection."""
 FORGET_ENDED_S: Final = 120.0
 LEASE_CHECK_S: Final = 0.5
 DEFAULT_LEASE_S: Final = 600.0
@@ -56,6 +58,10 @@ class Line:
         self.hub: Final = hub
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._unsent = 0
+
+    @property
+    def busy(self) -> bool:
+        return self._unsent > UNSENT_OUTPUT_BYTES
 
     def tell(self, message: KeeperToHub) -> None:
         frame = _encode(message)
@@ -101,12 +107,17 @@ class Keeper:
             if not await admit(hub, self.node_id, self._secret, self._hello):
                 return
             before, self._line = self._line, line
-            line.tell(Snapshot(sessions=[session.kept() for session in self._sessions.values()]))
-            sending = asyncio.create_task(line.run())
+            kept = [session.kept() for session in self._sessions.values()]  # of one moment: what comes later is queued
             if before is not None:
                 log.info("another hub has taken over")
-                await before.hub.close(TAKEN_OVER, "another hub has taken over")
+                self._spawn(before.hub.close(TAKEN_OVER, "another hub has taken over"))
+            for one in kept:
+                await hub.send(_encode(Snapshot(sessions=[one], more=True)))
+            await hub.send(_encode(Snapshot(sessions=[])))
+            sending = asyncio.create_task(line.run())
             async for frame in hub:
+                if self._line is not line:
+                    break
                 self._take(line, _decode(binary(frame)))
         except ConnectionClosed:
             pass
@@ -189,16 +200,21 @@ class Keeper:
             problem = f"debugpy at {message.host}:{message.port} can't be reached: {reason}"
             self._tell(Opened(session=name, error=problem))
             return
+        if (other := self._sessions.get(name)) is not None and other.ended is None:
+            session.held.close("it is open already")
+            self._tell(Opened(session=name))
+            return
         self._sessions[name] = session
         self._ended_at.pop(name, None)
         others = await asyncio.to_thread(who_is_connected, message.port, session.held.local_port)
         self._tell(Opened(session=name, held_by=others))
 
     def _event(self, name: str, event: KeptEvent) -> None:
-        self._tell(Event(session=name, event=event))
+        if self._line is not None and not (event.event == "output" and self._line.busy):
+            self._line.tell(Event(session=name, event=event))
 
     def _ended(self, name: str, reason: str) -> None:
-        if name in self._sessions:
+        if name in self._sessions and self._sessions[name].ended is not None:
             self._ended_at[name] = time.monotonic()
             self._tell(Ended(session=name, reason=reason))
 
@@ -220,11 +236,11 @@ class Keeper:
                 return
             now = time.monotonic()
             for name, at in list(self._ended_at.items()):
-                if self._line is None and now - at > FORGET_ENDED_S:
+                if now - at > FORGET_ENDED_S:
                     self._forget(name)
             if self._line is not None:
                 continue
             for session in list(self._sessions.values()):
                 lease_s = session.lease_s if session.lease_s is not None else DEFAULT_LEASE_S
                 if session.ended is None and now - self._alone_since > lease_s:
-                    await session.carry_out_will()
+                    self._spawn(session.carry_out_will())

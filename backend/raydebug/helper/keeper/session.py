@@ -16,7 +16,7 @@ from raydebug.dap.held import Held, NotHeldError
 log = logging.getLogger("raydebug.keeper")
 
 MAX_EVENTS: Final = 5000
-MAX_EVENT_BYTES: Final = 8 << 20
+MAX_EVENT_BYTES: Final = 2 << 20
 WILL_STEP_S: Final = 5.0
 
 
@@ -42,12 +42,14 @@ class Session:
         self._tell_end: Final = tell_end
         self._opened_ns: Final = time.time_ns()
         self._note = b""
-        self._events: deque[KeptEvent] = deque()
+        self._output: deque[KeptEvent] = deque()
+        self._others: deque[KeptEvent] = deque()
         self._bytes = 0
         self._number = 0
         self._dropped = 0
         self._asked_ns: dict[int, tuple[str, int]] = {}
         self._next_ask = 0
+        self._leaving = False
 
     def kept(self) -> KeptSession:
         return KeptSession(
@@ -56,7 +58,7 @@ class Session:
             port=self.port,
             opened_ns=self._opened_ns,
             note=self._note,
-            events=list(self._events),
+            events=sorted([*self._output, *self._others], key=lambda event: event.number),
             dropped=self._dropped,
             asked=list(self._asked_ns.values()),
             ended=self.ended,
@@ -64,8 +66,9 @@ class Session:
 
     def note(self, note: Note) -> None:
         self._note, self._will, self.lease_s = note.note, note.will, note.lease_s
-        while self._events and self._events[0].number <= note.upto:
-            self._bytes -= len(self._events.popleft().body)
+        for events in (self._output, self._others):
+            while events and events[0].number <= note.upto:
+                self._bytes -= len(events.popleft().body)
 
     def ask(self, command: str, arguments: bytes, answered: Callable[[Message | None], None]) -> None:
         """Raises ValueError or NotHeldError, as ``Held.send``."""
@@ -84,7 +87,10 @@ class Session:
             raise
 
     async def carry_out_will(self) -> None:
-        """Nobody came: leave the worker as its hub wanted it left."""
+        """Nobody came: leave the worker as its hub wanted it left. Once."""
+        if self._leaving:
+            return
+        self._leaving = True
         log.info("no hub came for the session of %s: its worker is released", self.name[:8])
         for one in self._will:
             try:
@@ -98,18 +104,13 @@ class Session:
     def _event(self, message: Message) -> None:
         self._number += 1
         event = KeptEvent(self._number, time.time_ns(), message.event, bytes(message.body))
-        self._events.append(event)
+        (self._output if event.event == "output" else self._others).append(event)
         self._bytes += len(event.body)
-        while self._events and (len(self._events) > MAX_EVENTS or self._bytes > MAX_EVENT_BYTES):
-            self._drop_one()
+        while len(self._output) + len(self._others) > MAX_EVENTS or self._bytes > MAX_EVENT_BYTES:
+            # What was printed goes first: where threads stand must not be lost to a loop that prints.
+            self._bytes -= len((self._output or self._others).popleft().body)
+            self._dropped += 1
         self._tell_event(event)
-
-    def _drop_one(self) -> None:
-        """What was printed goes first: where threads stand must not be lost to a loop that prints."""
-        at = next((i for i, event in enumerate(self._events) if event.event == "output"), 0)
-        self._bytes -= len(self._events[at].body)
-        del self._events[at]
-        self._dropped += 1
 
     def _end(self, reason: str) -> None:
         self.ended = reason

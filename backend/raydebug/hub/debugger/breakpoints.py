@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from raydebug.api.debug import Breakpoint, SourceBreakpoint
+from raydebug.dap.bodies import MadeBreakpoint, clipped
 
 TRACED_FILTERS = frozenset({"raised", "userUnhandled"})
 """Exception filters for which each frame must be traced."""
@@ -31,6 +33,8 @@ class Breakpoints:
         self.run_to: tuple[str, int] | None = None
         """A line at which the next stop is wanted, once."""
         self._rows: dict[str, list[Breakpoint]] = {}
+        self._asked: dict[str, list[SourceBreakpoint]] = {}
+        """For each of the rows."""
         self._by_id: dict[int, tuple[str, int]] = {}
 
     @property
@@ -76,33 +80,35 @@ class Breakpoints:
             sent.append({"line": self.run_to[1]})
         return {"source": {"path": path}, "breakpoints": sent}
 
-    def answered(self, path: str, body: Any) -> None:
+    def answered(self, path: str, told: Sequence[MadeBreakpoint]) -> None:
         """Take debugpy's answer to :meth:`request`."""
-        made = list((body or {}).get("breakpoints") or [])
-        before = {(row.line, row.condition, row.logMessage): row.hits for row in self._rows.get(path, [])}
+        made = list(told)
+        asked, self._asked[path] = self._asked.get(path, []), self.wanted.lines.get(path, [])
+        before = {one: row.hits for one, row in zip(asked, self._rows.get(path, []), strict=False)}
+        self._by_id = {number: at for number, at in self._by_id.items() if at[0] != path}
         rows: list[Breakpoint] = []
         for one in self.wanted.lines.get(path, []):
-            got = made.pop(0) if one.enabled and made else {}
-            if isinstance(got.get("id"), int):
-                self._by_id[got["id"]] = (path, len(rows))
-            verified = bool(got.get("verified"))
+            got = made.pop(0) if one.enabled and made else MadeBreakpoint()
+            if got.id is not None:
+                self._by_id[got.id] = (path, len(rows))
             rows.append(
                 Breakpoint(
                     path=path,
-                    line=int(got.get("line") or one.line) if verified else one.line,
+                    line=(got.line or one.line) if got.verified else one.line,
                     condition=one.condition,
                     hitCondition=one.hitCondition,
                     logMessage=one.logMessage,
                     enabled=one.enabled,
-                    verified=verified,
-                    message=got.get("message") or None,
-                    hits=before.get((one.line, one.condition, one.logMessage), 0),
+                    verified=got.verified,
+                    message=clipped(got.message) if got.message else None,
+                    hits=before.get(one, 0),
                 )
             )
         if rows:
             self._rows[path] = rows
         else:
             self._rows.pop(path, None)
+            self._asked.pop(path, None)
 
     def hit(self, ids: list[int]) -> None:
         for number in ids:

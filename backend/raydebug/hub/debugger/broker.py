@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,14 +13,17 @@ import msgspec
 
 from raydebug.api.debug import DebugSession
 from raydebug.api.keeper import KeptSession
+from raydebug.dap.bodies import clipped
 from raydebug.hub.access.audit import AuditLog
 from raydebug.hub.access.caller import Caller
 from raydebug.hub.debugger import going
+from raydebug.hub.debugger.arguments import only_json
 from raydebug.hub.debugger.channel import ChannelError, DirectChannel, Listener
 from raydebug.hub.debugger.commands import HANDLERS
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.keepers import KeeperChannel, Keepers
 from raydebug.hub.debugger.memory import Memory
+from raydebug.hub.debugger.rows import row_of
 from raydebug.hub.debugger.session import Session
 from raydebug.hub.debugger.target import Target
 
@@ -27,8 +31,10 @@ logger = logging.getLogger(__name__)
 
 MOST_SESSIONS: Final = 2048
 SHOWN_AFTER_END_S: Final = 300.0
+TELL_S: Final = 0.005
 HELD_RETRY_S: Final = 2.0
 ATTACH_S: Final = 30.0
+AUDITED_CHARS: Final = 4000
 _HELD: Final = "already being debugged"
 
 AUDITED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -68,6 +74,8 @@ class Broker:
         self.sessions: Final[dict[str, Session]] = {}
         self._attaching: dict[str, asyncio.Task[None]] = {}
         self._ended_at: dict[str, float] = {}
+        self._stale: set[str] = set()
+        self._rows: dict[str, DebugSession] = {}
         self._telling = False
 
     # What is asked -------------------------------------------------------------------------------------------------
@@ -86,10 +94,11 @@ class Broker:
             self._note("detach", caller, worker_id)
             await self._detach(session)
             return {}
+        only_json(arguments)
         if session.channel is None and command not in ("console", "messages"):
             raise DebugError("not_attached", f"This session is over: {session.note or session.state}.", "Attach again.")
         if command in AUDITED and not (command == "evaluate" and arguments.get("context") == "hover"):
-            self._note(command, caller, worker_id, **{key: arguments.get(key) for key in AUDITED[command]})
+            self._note(command, caller, worker_id, **{key: _brief(arguments.get(key)) for key in AUDITED[command]})
         return await HANDLERS[command](session, caller.label, arguments)
 
     def _note(self, event: str, caller: Caller, worker_id: str, **details: object) -> None:
@@ -115,9 +124,9 @@ class Broker:
             if sum(one.channel is not None for one in self.sessions.values()) >= MOST_SESSIONS:
                 raise DebugError("too_many", f"{MOST_SESSIONS} sessions are attached; detach some.")
             self._note("attach", caller, worker_id)
-            session = Session(target, caller.label, self._changed, self._lease_s)
+            session = self._session(target, caller.label)
             self.sessions[worker_id] = session
-            self._changed()
+            session.changed()
             task = self._attaching[worker_id] = asyncio.ensure_future(self._attach_until_done(session))
             task.add_done_callback(lambda _: self._attaching.pop(worker_id, None))
         await asyncio.shield(task)
@@ -161,7 +170,7 @@ class Broker:
     def _failed(self, session: Session, note: str) -> DebugError:
         session.state, session.note = "failed", note
         self._ended_at[session.target.worker_id] = time.monotonic()
-        self._changed()
+        session.changed()
         return DebugError("failed", note)
 
     async def _retry(self, session: Session) -> None:
@@ -178,7 +187,7 @@ class Broker:
                     return
             else:
                 session.held_by = session.note = None
-                self._changed()
+                session.changed()
 
     async def _detach(self, session: Session) -> None:
         worker_id = session.target.worker_id
@@ -191,7 +200,7 @@ class Broker:
             session.channel = None
             channel.close()
         self.sessions.pop(worker_id, None)
-        self._changed()
+        self._changed(worker_id)
 
     def _found(self, node_id: str, kept: KeptSession, channel: KeeperChannel) -> Listener | None:
         """A keeper holds a session of an earlier hub."""
@@ -199,32 +208,50 @@ class Broker:
             return None
         try:
             memory = msgspec.msgpack.decode(kept.note, type=Memory)
-            session = Session(memory.target, memory.by, self._changed, self._lease_s)
+            session = self._session(memory.target, memory.by)
             session.resume(kept, channel)
         except (msgspec.MsgspecError, ValueError) as error:
             logger.warning("the session of %s can't be taken over: %s", kept.session[:8], error)
             return None
         self.sessions[kept.session] = session
         self._audit.write("debug_taken_over", worker_id=kept.session)
-        self._changed()
+        session.changed()
         return session
+
+    def _session(self, target: Target, by: str) -> Session:
+        return Session(target, by, functools.partial(self._changed, target.worker_id), self._lease_s)
 
     # What is told --------------------------------------------------------------------------------------------------
 
-    def _changed(self) -> None:
+    def _changed(self, worker_id: str) -> None:
+        self._stale.add(worker_id)
         if not self._telling:
             self._telling = True
             asyncio.get_running_loop().call_soon(self._tell)
 
     def _tell(self) -> None:
-        self._telling = False
         now = time.monotonic()
         for worker_id, session in list(self.sessions.items()):
             if session.state not in ("ended", "failed"):
                 self._ended_at.pop(worker_id, None)
             elif now - self._ended_at.setdefault(worker_id, now) > SHOWN_AFTER_END_S:
                 del self.sessions[worker_id]
-        self._publish({worker_id: session.row() for worker_id, session in self.sessions.items()})
+        stale, self._stale = self._stale, set()
+        for worker_id in stale & self.sessions.keys():
+            try:
+                self._rows[worker_id] = row_of(self.sessions[worker_id])
+            except Exception:  # one session that can't be shown must not hide the others
+                logger.exception("the session of %s can't be shown", worker_id[:8])
+        self._rows = {worker_id: row for worker_id, row in self._rows.items() if worker_id in self.sessions}
+        self._publish(dict(self._rows))
+        # A session that prints in a loop must not keep the hub busy with rows.
+        asyncio.get_running_loop().call_later(TELL_S, self._told)
+
+    def _told(self) -> None:
+        self._telling = False
+        if self._stale:
+            self._telling = True
+            self._tell()
 
     async def close(self) -> None:
         """The hub ends; what a keeper holds stays as it is."""
@@ -233,6 +260,14 @@ class Broker:
 
 def _may_see(caller: Caller, target: Target) -> bool:
     return caller.jobs is None or target.job_id in caller.jobs
+
+
+def _brief(value: Any) -> Any:
+    """As much of an argument as the audit log holds."""
+    if isinstance(value, str):
+        return clipped(value, AUDITED_CHARS)
+    text = msgspec.json.encode(value).decode()
+    return value if len(text) <= AUDITED_CHARS else clipped(text, AUDITED_CHARS)
 
 
 def _heed(task: asyncio.Future[None]) -> None:

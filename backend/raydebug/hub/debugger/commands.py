@@ -21,12 +21,13 @@ from raydebug.api.debug import (
     ExceptionInfo,
     Frame,
     Look,
-    Module,
-    Scope,
+    SourceBreakpoint,
     SourceText,
     Variables,
 )
+from raydebug.dap.bodies import Completions
 from raydebug.hub.debugger import going
+from raydebug.hub.debugger.answers import ExceptionTold, ModulesTold, ScopesTold, TasksTold, as_told, unpack
 from raydebug.hub.debugger.arguments import (
     Completing,
     Expression,
@@ -51,7 +52,8 @@ from raydebug.hub.debugger.threads import Thread
 FIRST_PAGE: Final = 200
 MOST_CHILDREN: Final = 1000
 MOST_ENTRIES: Final = 2000
-MOST_EXPRESSION: Final = 100_000
+MOST_EVALUATIONS: Final = 64
+MOST_BREAKPOINTS: Final = 500
 _TYPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 # Looking -----------------------------------------------------------------------------------------------------------
@@ -79,8 +81,8 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
         frames=thread.frames,
         total_frames=thread.total_frames,
         frame_id=frame_id,
-        scopes=msgspec.convert(scopes["scopes"], list[Scope]),
-        variables=msgspec.convert(variables, Variables),
+        scopes=as_told(ScopesTold, scopes).scopes,
+        variables=as_told(Variables, variables),
         exception=exception_of(more[0]) if more and more[0] else None,
     )
 
@@ -124,13 +126,10 @@ def owner(session: Session, reference: int) -> Thread:
     return thread
 
 
-def exception_of(told: dict[str, Any]) -> ExceptionInfo:
+def exception_of(told: Any) -> ExceptionInfo:
+    read = as_told(ExceptionTold, told)
     return ExceptionInfo(
-        type=told["type"],
-        message=told["message"],
-        break_mode="unhandled",
-        traceback=told.get("traceback"),
-        cause=told.get("cause"),
+        type=read.type, message=read.message, break_mode="unhandled", traceback=read.traceback, cause=read.cause
     )
 
 
@@ -149,7 +148,7 @@ async def scopes(session: Session, who: str, arguments: dict[str, Any]) -> Any:
     thread = thread_of_frame(session, frame_id)
     told = await session.probe("scopes", thread, frame=frame_id)
     own(session, thread, told)
-    return told
+    return as_told(ScopesTold, told)
 
 
 async def variables(session: Session, who: str, arguments: dict[str, Any]) -> Variables:
@@ -160,7 +159,7 @@ async def variables(session: Session, who: str, arguments: dict[str, Any]) -> Va
         "children", thread, reference=asked.variables_reference, start=max(0, asked.start), count=count
     )
     own(session, thread, told)
-    return msgspec.convert(told, Variables)
+    return as_told(Variables, told)
 
 
 async def inspect(session: Session, who: str, arguments: dict[str, Any]) -> Any:
@@ -184,19 +183,19 @@ async def async_tasks(session: Session, who: str, arguments: dict[str, Any]) -> 
     stopped = [thread for thread in session.threads.values() if thread.stopped and thread.native is not None]
     tasks: list[AsyncTask] = []
     for thread in stopped:
-        tasks += msgspec.convert((await session.probe("async_tasks", thread))["tasks"], list[AsyncTask])
+        tasks += as_told(TasksTold, await session.probe("async_tasks", thread)).tasks
     return {"tasks": tasks}
 
 
 async def modules(session: Session, who: str, arguments: dict[str, Any]) -> Any:
     asked = take(Searching, arguments)
     told = await session.probe("modules", text=asked.text, limit=max(1, min(asked.limit, 1000)))
-    return {"modules": msgspec.convert(told["modules"], list[Module]), "total": told["total"]}
+    return as_told(ModulesTold, told)
 
 
 async def source(session: Session, who: str, arguments: dict[str, Any]) -> SourceText:
     told = await session.probe("read", path=take(OfPath, arguments).path)
-    return msgspec.convert(told, SourceText)
+    return as_told(SourceText, told)
 
 
 async def console(session: Session, who: str, arguments: dict[str, Any]) -> Console:
@@ -215,8 +214,8 @@ async def messages(session: Session, who: str, arguments: dict[str, Any]) -> Dap
 
 async def evaluate(session: Session, who: str, arguments: dict[str, Any]) -> Evaluated:
     asked = take(Expression, arguments)
-    if len(asked.expression) > MOST_EXPRESSION:
-        raise ValueError(f"the expression has {len(asked.expression)} characters, at most {MOST_EXPRESSION} are taken")
+    if len(session.evaluations) >= MOST_EVALUATIONS:
+        raise DebugError("busy", f"{MOST_EVALUATIONS} evaluations are under way in this worker; wait for some.")
     if asked.context not in ("repl", "watch", "hover"):
         raise ValueError(f"context is {asked.context[:40]!r}, expected repl, watch or hover")
     thread = None if asked.frame_id is None else thread_of_frame(session, asked.frame_id)
@@ -258,9 +257,9 @@ async def _evaluated(
         else:
             text = probe.call("evaluate", expression=asked.expression, frame=asked.frame_id)
             # In the context of a console, what it prints comes to the console.
-            told = session.unpack(await session.evaluate(text, session.place(thread), "clipboard"))
+            told = unpack(await session.evaluate(text, session.place(thread), "clipboard"))
             own(session, thread, told)
-        result = msgspec.convert({**told, "running": thread is None, "evaluation": number}, Evaluated)
+        result = msgspec.structs.replace(as_told(Evaluated, told), running=thread is None, evaluation=number)
     except DebugError as error:
         if shown:
             took = (time.monotonic() - began) * 1000
@@ -305,7 +304,7 @@ async def set_variable(session: Session, who: str, arguments: dict[str, Any]) ->
     told = await session.probe("evaluate", thread, expression=asked.evaluate_name, frame=asked.frame_id)
     own(session, thread, told)
     session.say("note", f"{asked.evaluate_name} = {asked.value[:500]}", who=who)
-    return msgspec.convert(told, Evaluated)
+    return as_told(Evaluated, told)
 
 
 async def completions(session: Session, who: str, arguments: dict[str, Any]) -> Any:
@@ -315,10 +314,8 @@ async def completions(session: Session, who: str, arguments: dict[str, Any]) -> 
         thread = thread_of_frame(session, asked.frame_id)
         session.place(thread)
         more = {"frameId": thread.native}
-    body = await asyncio.wait_for(
-        session.request("completions", text=asked.text, column=asked.column, **more), ANSWER_S
-    )
-    return {"targets": body.get("targets") or []}
+    told = await session.told(Completions, "completions", text=asked.text, column=asked.column, **more)
+    return {"targets": told.targets[:MOST_CHILDREN]}
 
 
 # Breakpoints -------------------------------------------------------------------------------------------------------
@@ -326,13 +323,13 @@ async def completions(session: Session, who: str, arguments: dict[str, Any]) -> 
 
 async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     asked = take(Lines, arguments)
-    for one in asked.breakpoints:
-        if one.line < 1:
-            raise ValueError(f"line is {one.line}, expected 1 or more")
     points = session.breakpoints
-    points.set_lines(asked.path, asked.breakpoints)
+    elsewhere = sum(len(lines) for path, lines in points.wanted.lines.items() if path != asked.path)
+    if elsewhere + len(asked.breakpoints) > MOST_BREAKPOINTS:
+        raise ValueError(f"{MOST_BREAKPOINTS} breakpoints are set in this session; remove some")
+    points.set_lines(asked.path, [SourceBreakpoint(**msgspec.structs.asdict(one)) for one in asked.breakpoints])
     await going.arm_if_needed(session)
-    points.answered(asked.path, await session.request("setBreakpoints", **points.request(asked.path)))
+    await session.set_lines(asked.path)
     session.changed()
     return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}
 

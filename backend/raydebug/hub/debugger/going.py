@@ -7,9 +7,12 @@ times slower for the rest of its life); tracing is brought back before anything 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any, Final
 
-from raydebug.hub.debugger.arguments import Going, OfFrame, ToLine, take
+from raydebug.dap import bodies
+from raydebug.hub.debugger.answers import Beside, as_told
+from raydebug.hub.debugger.arguments import Going, OfFrame, Pausing, ToLine, take
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.session import Session
 from raydebug.hub.debugger.threads import Thread
@@ -79,7 +82,7 @@ async def move(session: Session, command: str, **arguments: Any) -> None:
 
 async def pause(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """One thread, or all."""
-    number = arguments.get("threadId")
+    number = take(Pausing, arguments).thread_id
     if number is not None:
         session.thread(number)
     if not session.tracing:
@@ -95,13 +98,11 @@ async def run_to(session: Session, who: str, arguments: dict[str, Any]) -> dict[
     points = session.breakpoints
     points.run_to = (asked.path, asked.line)
     await arm_if_needed(session)
-    body = await session.request("setBreakpoints", **points.request(asked.path))
-    last = (body.get("breakpoints") or [{}])[-1]
-    points.answered(asked.path, body)
-    if not last.get("verified"):
+    made = await session.set_lines(asked.path)
+    if not made or not made[-1].verified:
         points.run_to = None
-        points.answered(asked.path, await session.request("setBreakpoints", **points.request(asked.path)))
-        raise DebugError("failed", last.get("message") or f"No code is at line {asked.line}.")
+        await session.set_lines(asked.path)
+        raise DebugError("failed", (made[-1].message if made else None) or f"No code is at line {asked.line}.")
     await let_go(session, [thread])
     return {}
 
@@ -111,31 +112,30 @@ async def goto(session: Session, who: str, arguments: dict[str, Any]) -> dict[st
     asked = take(ToLine, arguments)
     thread = session.thread(asked.thread_id)
     session.place(thread)
-    body = await session.request("gotoTargets", source={"path": asked.path}, line=asked.line)
-    targets = body.get("targets") or []
-    if not targets:
+    told = await session.told(bodies.Targets, "gotoTargets", source={"path": asked.path}, line=asked.line)
+    if not told.targets:
         raise DebugError("failed", f"Line {asked.line} can't be gone to.")
     await session.probe("forget", thread, thread="this")
-    await move(session, "goto", threadId=thread.id, targetId=targets[0]["id"])
+    await move(session, "goto", threadId=thread.id, targetId=told.targets[0].id)
     return {}
 
 
 async def step_in_targets(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    body = await session.request("stepInTargets", frameId=take(OfFrame, arguments).frame_id)
-    return {"targets": body.get("targets") or []}
+    frame_id = take(OfFrame, arguments).frame_id
+    return {"targets": (await session.told(bodies.Targets, "stepInTargets", frameId=frame_id)).targets[:100]}
 
 
 async def run_beside(session: Session, expression: str) -> Any:
     """Evaluate in a worker that runs, on a thread of its own there: debugpy's would be lost to one that never ends."""
-    told = await session.probe("start", expression=expression)
-    for attempt in range(10_000_000):
-        if "value" in told:
-            return told["value"]
-        if "error" in told:
-            raise DebugError("failed", f"{told['type']}: {told['message']}", told["error"])
+    told = as_told(Beside, await session.probe("start", expression=expression))
+    for attempt in itertools.count():
+        if told.error is not None:
+            raise DebugError("failed", f"{told.type}: {told.message}", told.error)
+        if told.ticket is None:
+            break
         await asyncio.sleep(POLL_S[min(attempt, len(POLL_S) - 1)])
-        told = await session.probe("poll", ticket=told["ticket"])
-    raise DebugError("busy", "It never ended.")
+        told = as_told(Beside, await session.probe("poll", ticket=told.ticket))
+    return told.value
 
 
 async def leave(session: Session) -> None:

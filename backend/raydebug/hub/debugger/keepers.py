@@ -30,6 +30,7 @@ from raydebug.api.keeper import (
     WillRequest,
 )
 from raydebug.api.names import AGENT_KEEPER_PATH, TAKEN_OVER
+from raydebug.dap.framing import MAX_BODY
 from raydebug.hub.debugger.channel import Answer, ChannelError, Listener
 from raydebug.hub.nodes.dial import NodeAddress, Unreachable, dial, prove
 
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 
 RETRY_S: Final = (0.05, 0.1, 0.3, 1.0, 2.0)
 OPEN_S: Final = 15.0
+MESSAGE_BYTES: Final = MAX_BODY + (8 << 20)
+"""One of debugpy's longest, or a session with all that was kept of it."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(KeeperToHub).decode
@@ -116,8 +119,7 @@ class KeeperChannel:
         self._link.say(Note(session=self.session, note=note, upto=upto, lease_s=lease_s, will=list(will)))
 
     def close(self) -> None:
-        self._link.say(Close(session=self.session))
-        self._link.channels.pop(self.session, None)
+        self._link.close(self.session)
 
 
 class _Link:
@@ -136,6 +138,9 @@ class _Link:
         self._tags = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Answer]] = {}
         self._opening: dict[str, asyncio.Future[Opened]] = {}
+        self._closed: set[str] = set()
+        """Closed while the keeper couldn't be told."""
+        self._snapshot: list[KeptSession] = []
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._task = asyncio.ensure_future(self._run())
 
@@ -165,6 +170,12 @@ class _Link:
             self.channels.pop(session, None)
             raise ChannelError(opened.error)
         return channel, opened.held_by
+
+    def close(self, session: str) -> None:
+        self.channels.pop(session, None)
+        if self._ws is None:
+            self._closed.add(session)
+        self.say(Close(session=session))
 
     def warm(self) -> None:
         if not self._wanted and not self._up.is_set():
@@ -245,11 +256,11 @@ class _Link:
         if not secret:
             raise Unreachable("connecting", "The cluster's secret isn't known yet.", 1.0)
         path = AGENT_KEEPER_PATH if self._wanted or self.channels else f"{AGENT_KEEPER_PATH}?running"
-        ws = await dial(self.owner.http, self.address, path, "keeper")
+        ws = await dial(self.owner.http, self.address, path, "keeper", MESSAGE_BYTES)
         sending = None
         try:
             await prove(ws, self.address.node_id, secret, _decode, "keeper")
-            self._ws, self._outbox = ws, asyncio.Queue()
+            self._ws, self._outbox, self._snapshot = ws, asyncio.Queue(), []
             sending = asyncio.create_task(self._send(ws, self._outbox))
             async for frame in ws:
                 if frame.type is not aiohttp.WSMsgType.BINARY:
@@ -283,11 +294,16 @@ class _Link:
             else:
                 answer.set_result(Answer(message.success, message.message, message.body))
         elif isinstance(message, Snapshot):
-            self._resume(message.sessions)
+            self._snapshot += message.sessions
+            if not message.more:
+                sessions, self._snapshot = self._snapshot, []
+                self._resume(sessions)
         elif isinstance(message, Opened):
             opening = self._opening.get(message.session)
             if opening is not None and not opening.done():
                 opening.set_result(message)
+            elif opening is None and message.error is None and message.session not in self.channels:
+                self.say(Close(session=message.session))  # nobody waits for it any more
         elif isinstance(message, Event | Orphan | Ended):
             channel = self.channels.get(message.session)
             listener = channel.listener if channel else None
@@ -311,6 +327,7 @@ class _Link:
                     channel.listener.ended("the node's keeper was restarted, so the worker went on")
         for name, kept in held.items():
             self._resume_one(name, kept)
+        self._closed.clear()
         self._up.set()
 
     def _resume_one(self, name: str, kept: KeptSession) -> None:
@@ -318,7 +335,8 @@ class _Link:
         channel = known or KeeperChannel(self, name)
         if known is None:
             self.channels[name] = channel
-            channel.listener = self.owner.found(self.address.node_id, kept, channel)
+            if name not in self._closed:
+                channel.listener = self.owner.found(self.address.node_id, kept, channel)
         listener = channel.listener
         if listener is None or kept.ended is not None:
             channel.close()

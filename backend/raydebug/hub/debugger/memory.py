@@ -33,14 +33,15 @@ class Memory(msgspec.Struct, kw_only=True):
     tracing: bool
     wanted: Wanted
     stops: int
+    seen: int
     evaluation: int
-    threads: list[tuple[int, str, bool, int, str | None, str | None, int | None]]
+    threads: list[tuple[int, str, bool, int, str | None, str | None, int | None, bool]]
     evaluations: list[Evaluation]
     console: list[ConsoleEntry]
     console_end: int
 
 
-def remember(session: Session, stops: int) -> Memory:
+def remember(session: Session, stops: int, seen: int) -> Memory:
     console = session.console.since(0, ENTRIES)
     return Memory(
         target=session.target,
@@ -54,9 +55,10 @@ def remember(session: Session, stops: int) -> Memory:
         tracing=session.tracing,
         wanted=session.breakpoints.wanted,
         stops=stops,
+        seen=seen,
         evaluation=session.last_evaluation,
         threads=[
-            (one.id, one.name, one.stopped, one.stop, one.reason, one.text, one.since_ns)
+            (one.id, one.name, one.stopped, one.stop, one.reason, one.text, one.since_ns, one.called)
             for one in session.threads.values()
         ],
         evaluations=list(session.evaluations.values()),
@@ -75,8 +77,8 @@ def restore(session: Session, memory: Memory, evaluating: bool) -> None:
     session.post_mortem, session.tracing = memory.post_mortem, memory.tracing
     session.breakpoints = Breakpoints(memory.wanted)
     session.last_evaluation = memory.evaluation
-    for number, name, stopped, stop, reason, text, since_ns in memory.threads:
-        session.threads[number] = Thread(number, name, stopped, reason, text, stop, since_ns)
+    for number, name, stopped, stop, reason, text, since_ns, called in memory.threads:
+        session.threads[number] = Thread(number, name, stopped, reason, text, stop, since_ns, called=called)
     for evaluation in memory.evaluations if evaluating else []:
         session.evaluations[evaluation.evaluation] = evaluation
         if evaluation.threadId in session.threads:

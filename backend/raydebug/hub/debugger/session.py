@@ -10,32 +10,43 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from raydebug import probe
-from raydebug.api.debug import ConsoleEntry, DapMessage, DebugSession, Evaluation, Frame, SessionState
+from raydebug.api.debug import ConsoleEntry, Evaluation, Frame, SessionState
 from raydebug.api.keeper import KeptEvent, KeptSession
+from raydebug.dap import bodies
+from raydebug.dap.bodies import BodyError, clipped, read
+from raydebug.hub.debugger.answers import Hello, Rebuilt, Where, as_told, unpack
 from raydebug.hub.debugger.breakpoints import Breakpoints
 from raydebug.hub.debugger.channel import Answer, Channel, ChannelError
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.memory import Memory, remember, restore, will
+from raydebug.hub.debugger.messages import MessageLog
+from raydebug.hub.debugger.output import Output
 from raydebug.hub.debugger.rings import Ring
 from raydebug.hub.debugger.target import Target
 from raydebug.hub.debugger.threads import Thread, frame_of, lost_its_traceback
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 ANSWER_S: Final = 10.0
 """So long the page waits for what runs in the worker; the worker goes on with it."""
 LEVELS: Final = 100
 CONSOLE_CHARS: Final = 4 << 20
-LOG_CHARS: Final = 2 << 20
-LOGGED_CHARS: Final = 4000
-OUTPUT_S: Final = 0.02
+CONSOLE_ENTRY_CHARS: Final = 1 << 20
 NOTE_S: Final = 0.05
+NOTE_BYTES: Final = 4 << 20
+NOTE_BYTES_S: Final = 2 << 20
+"""What notes may cost: they pass through Ray's agent."""
 STEP_S: Final = 0.03
+MOST_THREADS: Final = 2048
+PATIENT: Final = frozenset({"attach", "evaluate"})
+"""What runs code, or waits for what does, is waited for; anything else debugpy answers soon or never."""
 
 _NODELAY: Final = "__import__('pydevd').get_global_debugger().writer.sock.setsockopt(6, 1, 1)"
 """pydevd sends each answer in two writes on a socket without TCP_NODELAY: 44 ms for each round trip without this."""
@@ -74,16 +85,17 @@ class Session:
         self.evaluations: dict[int, Evaluation] = {}
         self.last_evaluation = 0
         self.console: Ring[ConsoleEntry] = Ring(CONSOLE_CHARS, lambda entry: len(entry.text) + 100)
-        self.log: Ring[DapMessage] = Ring(LOG_CHARS, lambda message: len(message.text) + 100)
+        self.log: Final = MessageLog()
         self.owners: dict[int, tuple[int, int]] = {}
         """variablesReference -> thread and its stop: it is valid until that ends."""
         self._stops = 0
         self._seen = 0
         self._orphans = 0
+        self._noted = 0
+        self._odd = self._naming = self._going = False
         self._initialized: asyncio.Event = asyncio.Event()
         self._work: set[asyncio.Task[None]] = set()
-        self._output: list[tuple[str, str]] = []
-        self._flushing = False
+        self._output: Final = Output(self.say)
         self._noting = False
 
     # Beginning -----------------------------------------------------------------------------------------------------
@@ -91,7 +103,7 @@ class Session:
     async def start(self, channel: Channel) -> None:
         """The handshake. Raises DebugError."""
         self.channel = channel
-        told = await self.request(
+        answer = await self._ask(
             "initialize",
             adapterID="debugpy",
             clientID="raydebug",
@@ -101,8 +113,9 @@ class Session:
             pathFormat="path",
             supportsVariableType=True,
         )
-        self.capabilities = sorted(name for name, value in told.items() if value is True)
-        self.available_filters = list(told.get("exceptionBreakpointFilters") or [])
+        self.capabilities = bodies.names_that_are_true(self._read(dict[str, Any], "initialize", answer))
+        filters = self._read(bodies.Capabilities, "initialize", answer).exception_breakpoint_filters
+        self.available_filters = [msgspec.to_builtins(one) for one in filters[:20]]
         attach = asyncio.ensure_future(self.request("attach", **_ATTACH))
         ready = asyncio.ensure_future(self._initialized.wait())
         await asyncio.wait({attach, ready}, return_when=asyncio.FIRST_COMPLETED, timeout=ANSWER_S)
@@ -130,9 +143,8 @@ class Session:
 
     async def _learn_versions(self) -> None:
         with contextlib.suppress(DebugError):
-            facts = await self.probe("hello")
-            self.python, self.debugpy = facts.get("python"), facts.get("debugpy")
-            self.post_mortem = bool(facts.get("post_mortem"))
+            facts = as_told(Hello, await self.probe("hello"))
+            self.python, self.debugpy, self.post_mortem = facts.python, facts.debugpy, facts.post_mortem
             self.changed()
 
     def resume(self, kept: KeptSession, channel: Channel) -> None:
@@ -140,14 +152,14 @@ class Session:
         memory = msgspec.msgpack.decode(kept.note, type=Memory)
         self.channel = channel
         self.state = "running"
-        self._stops = memory.stops
+        self._stops, self._seen = memory.stops, memory.seen
         restore(self, memory, any(command == "evaluate" for command, _ in kept.asked))
         for event in kept.events:
             self.event(event)
         self.found(kept.asked)
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
-                self.spawn(self._arrived(thread, thread.stop))
+                self._arrive(thread)
         self.spawn(self._set_again())
         self.say("note", "This hub took the session over from the one before; the worker didn't notice.")
 
@@ -155,36 +167,50 @@ class Session:
         """debugpy has the breakpoints still; asked again, it says which of them it verified."""
         with contextlib.suppress(DebugError):
             for path in list(self.breakpoints.wanted.lines):
-                self.breakpoints.answered(path, await self.request("setBreakpoints", **self.breakpoints.request(path)))
+                await self.set_lines(path)
             await self.probe("forget")
         self.changed()
 
     # Asking --------------------------------------------------------------------------------------------------------
 
-    async def request(self, command: str, **arguments: Any) -> Any:
+    async def request(self, command: str, **arguments: Any) -> None:
+        """A DAP request. Raises DebugError."""
+        await self._ask(command, **arguments)
+
+    async def told(self, kind: type[T], command: str, **arguments: Any) -> T:
         """A DAP request; its body. Raises DebugError."""
+        return self._read(kind, command, await self._ask(command, **arguments))
+
+    async def _ask(self, command: str, **arguments: Any) -> Answer:
         if self.channel is None:
             raise DebugError("not_attached", "This session is over.")
         began = time.monotonic()
-        self._log(True, "request", command, msgspec.json.encode(arguments))
+        self.log.note(True, "request", command, msgspec.json.encode(arguments))
         try:
-            answer = await self.channel.ask(command, arguments)
+            asking = self.channel.ask(command, arguments)
+            answer = await asyncio.wait_for(asking, None if command in PATIENT else ANSWER_S)
         except ChannelError as error:
             raise DebugError("lost", str(error)) from error
-        self._log_answer(command, answer, (time.monotonic() - began) * 1000)
+        except asyncio.TimeoutError:
+            raise DebugError("busy", f"debugpy didn't answer {command} in {ANSWER_S:g} s.") from None
+        text = answer.body if answer.success else msgspec.json.encode(answer.message)
+        self.log.note(False, "response", command, text, (time.monotonic() - began) * 1000, answer.success)
         if not answer.success:
-            raise DebugError("failed", answer.message or f"debugpy refused {command}")
-        return answer.get() or {}
+            raise DebugError("failed", clipped(answer.message or f"debugpy refused {command}", 2000))
+        return answer
+
+    @staticmethod
+    def _read(kind: type[T], command: str, answer: Answer) -> T:
+        try:
+            return read(kind, answer.body if answer.body not in (b"", b"null") else b"{}")
+        except BodyError as error:
+            raise DebugError("failed", f"debugpy's answer to {command} can't be read: {error}") from error
 
     async def evaluate(self, expression: str, frame_id: int | None, context: str) -> str:
         """debugpy's own evaluate; the value's text."""
-        body = await self.request(
-            "evaluate",
-            expression=expression,
-            context=context,
-            **({} if frame_id is None else {"frameId": frame_id}),
-        )
-        return str(body.get("result", ""))
+        more = {} if frame_id is None else {"frameId": frame_id}
+        told = await self.told(bodies.Evaluation, "evaluate", expression=expression, context=context, **more)
+        return told.result
 
     async def probe(self, function: str, thread: Thread | None = None, /, **arguments: Any) -> Any:
         """A function of the probe, on the stopped ``thread``, else on debugpy's own. Raises DebugError."""
@@ -202,22 +228,7 @@ class Session:
         if "NotInstalledError" in result[:100]:
             await self.evaluate(probe.bootstrap(), None, "clipboard")
             result = await self.evaluate(text, frame_id, "clipboard")
-        return self.unpack(result)
-
-    @staticmethod
-    def unpack(result: str) -> Any:
-        """The value in a probe's answer. Raises DebugError with the error in it."""
-        try:
-            answer = msgspec.json.decode(result)
-        except msgspec.DecodeError as bad:
-            raise DebugError("failed", f"The worker's answer can't be read: {result[:200]!r}") from bad
-        if answer.get("ok"):
-            return answer.get("value")
-        error = answer.get("error") or {}
-        text = f"{error.get('type', 'Error')}: {error.get('message', '')}"
-        if error.get("type") in ("GoneError", "NoFrameError"):
-            raise DebugError("gone", "This value is of an earlier stop.")
-        raise DebugError("failed", text, str(error.get("traceback") or ""))
+        return unpack(result)
 
     def place(self, thread: Thread) -> int:
         """The frame in which a stopped thread evaluates. Raises DebugError while it can't."""
@@ -255,12 +266,20 @@ class Session:
     def event(self, event: KeptEvent) -> None:
         if event.number <= self._seen:
             return
+        self._output.missed(event.number - self._seen - 1)
         self._seen = event.number
-        self._log(False, "event", event.event, event.body)
-        body = msgspec.json.decode(event.body) or {}
-        handle = getattr(self, f"_on_{event.event}", None)
-        if handle is not None and isinstance(body, dict):
-            handle(body, event.at_ns)
+        self.log.note(False, "event", event.event, event.body)
+        kind, handle = _EVENTS.get(event.event, (None, None))
+        if kind is None or handle is None:
+            return
+        try:
+            handle(self, read(kind, event.body), event.at_ns)
+        except BodyError as error:
+            if not self._odd:
+                self._odd = True
+                self.say("note", f"debugpy said what can't be read, which is passed over: {event.event}: {error}")
+        except Exception:  # it must not end the connection, which others' sessions share
+            logger.exception("the session of %s failed on %s", self.target.worker_id[:8], event.event)
 
     def orphan(self, command: str) -> None:
         if command != "evaluate" or not self._orphans:
@@ -300,24 +319,44 @@ class Session:
     def _on_initialized(self, body: dict[str, Any], at_ns: int) -> None:
         self._initialized.set()
 
-    def _on_stopped(self, body: dict[str, Any], at_ns: int) -> None:
-        number = body.get("threadId")
-        if not isinstance(number, int):
+    def _on_stopped(self, body: bodies.Stopped, at_ns: int) -> None:
+        thread = self._known(body.thread_id)
+        if thread is None:
             return
-        thread = self.threads.setdefault(number, Thread(number))
         self._stops += 1
-        hit = [one for one in body.get("hitBreakpointIds") or [] if isinstance(one, int)]
-        reason = str(body.get("reason", ""))
-        called = reason == "breakpoint" and not hit and self.breakpoints.run_to is None
-        thread.stops(self._stops, reason, body.get("text"), at_ns, called)
+        hit = body.hit_breakpoint_ids
+        called = body.reason == "breakpoint" and not hit and self.breakpoints.run_to is None
+        text = None if body.text is None else clipped(body.text)
+        thread.stops(self._stops, clipped(body.reason), text, at_ns, called)
         self.state = "stopped"
         self.breakpoints.hit(hit)
-        self.spawn(self._arrived(thread, thread.stop))
+        self._arrive(thread)
         if self.breakpoints.run_to is not None:
             self.spawn(self._run_to_is_over())
 
-    async def _arrived(self, thread: Thread, stop: int) -> None:
-        """Learn where a thread stands, then tell."""
+    def _known(self, number: int) -> Thread | None:
+        """A thread that debugpy tells of; None if it tells of more than there can be."""
+        if number not in self.threads and len(self.threads) >= MOST_THREADS:
+            return None
+        return self.threads.setdefault(number, Thread(number))
+
+    def _arrive(self, thread: Thread) -> None:
+        if not thread.arriving:
+            thread.arriving = True
+            self.spawn(self._arrived(thread))
+
+    async def _arrived(self, thread: Thread) -> None:
+        """Learn where a thread stands, then tell; once more if it has stopped again meanwhile."""
+        looked_at = 0
+        try:
+            while thread.stopped and thread.stop != looked_at:
+                looked_at = thread.stop
+                with contextlib.suppress(DebugError):
+                    await self._look(thread, thread.stop)
+        finally:
+            thread.arriving = False
+
+    async def _look(self, thread: Thread, stop: int) -> None:
         try:
             frames, total = await self.fetch_frames(thread, 0, LEVELS)
             if thread.stop == stop and thread.stopped:
@@ -330,44 +369,55 @@ class Session:
             self.changed()
         if thread.stop == stop and thread.stopped:
             # The task is exact, also in threaded and async actors, which run many at once.
-            facts = await self.probe("where", thread)
+            facts = as_told(Where, await self.probe("where", thread))
             if thread.stop == stop:
-                thread.task_id, thread.os_thread_id = facts.get("task_id"), facts.get("os_thread_id")
+                thread.task_id, thread.os_thread_id = facts.task_id, facts.os_thread_id
                 self.changed()
 
     async def _rebuild(self, thread: Thread) -> None:
         """The true stack of a post-mortem, from the exception's traceback."""
-        rebuilt = await self.probe("exception", thread)
-        if rebuilt and rebuilt["frames"]:
-            frames = [msgspec.convert(one, Frame) for one in rebuilt["frames"]]
-            thread.frames = frames + [msgspec.structs.replace(one, subtle=True) for one in thread.frames]
-            thread.text = rebuilt.get("type") or thread.text
+        rebuilt = as_told(Rebuilt, await self.probe("exception", thread) or {})
+        if rebuilt.frames:
+            thread.frames = rebuilt.frames + [msgspec.structs.replace(one, subtle=True) for one in thread.frames]
+            thread.text = rebuilt.type or thread.text
             thread.total_frames = len(thread.frames)
             thread.rebuilt = True
 
     async def fetch_frames(self, thread: Thread, start: int, levels: int) -> tuple[list[Frame], int]:
-        body = await self.request("stackTrace", threadId=thread.id, startFrame=start, levels=levels)
-        frames = [frame_of(raw) for raw in body.get("stackFrames") or []]
-        return frames, int(body.get("totalFrames") or len(frames))
+        told = await self.told(bodies.StackTrace, "stackTrace", threadId=thread.id, startFrame=start, levels=levels)
+        frames = [frame_of(raw) for raw in told.stack_frames[:levels]]
+        return frames, told.total_frames or len(frames)
 
     async def learn_names(self) -> None:
-        for raw in (await self.request("threads")).get("threads") or []:
-            self.threads.setdefault(raw["id"], Thread(raw["id"])).name = str(raw.get("name", ""))
+        for one in (await self.told(bodies.Threads, "threads")).threads:
+            if (thread := self._known(one.id)) is not None:
+                thread.name = clipped(one.name)
 
     async def _run_to_is_over(self) -> None:
         path = self.breakpoints.run_to[0] if self.breakpoints.run_to else None
         self.breakpoints.run_to = None
         if path is not None:
-            self.breakpoints.answered(path, await self.request("setBreakpoints", **self.breakpoints.request(path)))
+            await self.set_lines(path)
             self.changed()
 
-    def _on_continued(self, body: dict[str, Any], at_ns: int) -> None:
-        every = body.get("allThreadsContinued") is True
+    async def set_lines(self, path: str) -> list[bodies.MadeBreakpoint]:
+        """Have debugpy set what is wanted in a file; what it made of that."""
+        made = (await self.told(bodies.MadeBreakpoints, "setBreakpoints", **self.breakpoints.request(path))).breakpoints
+        self.breakpoints.answered(path, made)
+        return made
+
+    def _on_continued(self, body: bodies.Continued, at_ns: int) -> None:
         for thread in self.threads.values():
-            if every or thread.id == body.get("threadId"):
+            if thread.stopped and (body.all_threads_continued or thread.id == body.thread_id):
                 self._resumed(thread)
         # A step is over in 3 ms: told at once, its way there would only delay where it leads.
-        asyncio.get_running_loop().call_later(STEP_S, self.changed)
+        if not self._going:
+            self._going = True
+            asyncio.get_running_loop().call_later(STEP_S, self._gone_on)
+
+    def _gone_on(self) -> None:
+        self._going = False
+        self.changed()
 
     def _resumed(self, thread: Thread) -> None:
         thread.resumes()
@@ -375,121 +425,64 @@ class Session:
         if self.state == "stopped" and not any(one.stopped for one in self.threads.values()):
             self.state = "running"
 
-    def _on_thread(self, body: dict[str, Any], at_ns: int) -> None:
-        number = body.get("threadId")
-        if not isinstance(number, int):
-            return
-        if body.get("reason") == "exited":
-            gone = self.threads.pop(number, None)
+    def _on_thread(self, body: bodies.ThreadChanged, at_ns: int) -> None:
+        if body.reason == "exited":
+            gone = self.threads.pop(body.thread_id, None)
             if gone is not None and gone.stopped:
                 self._resumed(gone)
             self.changed()
-        elif number not in self.threads:
-            self.threads[number] = Thread(number)
+        elif body.thread_id not in self.threads and self._known(body.thread_id) and not self._naming:
+            self._naming = True
             self.spawn(self._name_soon())
 
     async def _name_soon(self) -> None:
         await asyncio.sleep(0.2)
+        self._naming = False
         if any(not thread.name for thread in self.threads.values()):
             await self.learn_names()
             self.changed()
 
-    def _on_output(self, body: dict[str, Any], at_ns: int) -> None:
-        category, text = str(body.get("category") or "console"), body.get("output")
-        if category == "telemetry" or not isinstance(text, str):
-            return
-        kind = category if category in ("stdout", "stderr") else "log"
-        if self._output and self._output[-1][0] == kind and len(self._output[-1][1]) < 8192:
-            self._output[-1] = (kind, self._output[-1][1] + text)
-        else:
-            self._output.append((kind, text))
-        if not self._flushing:
-            self._flushing = True
-            asyncio.get_running_loop().call_later(OUTPUT_S, self.flush_output)
+    def _on_output(self, body: bodies.Output, at_ns: int) -> None:
+        if body.category != "telemetry":
+            self._output.add(body.category or "console", body.output)
 
     def flush_output(self) -> None:
-        self._flushing = False
-        parts, self._output = self._output, []
-        for kind, text in parts:
-            if text.strip("\n"):
-                self.say(kind, text)
+        self._output.flush()
 
     # What is told --------------------------------------------------------------------------------------------------
 
     def say(self, kind: str, text: str, **more: Any) -> ConsoleEntry:
         """Put an entry into the console."""
+        shown = clipped(text, CONSOLE_ENTRY_CHARS)
         entry = self.console.add(
-            lambda number: ConsoleEntry(number=number, at_ns=time.time_ns(), kind=kind, text=text, **more)  # type: ignore[arg-type]
+            lambda number: ConsoleEntry(number=number, at_ns=time.time_ns(), kind=kind, text=shown, **more)  # type: ignore[arg-type]
         )
         self.changed()
         return entry
-
-    def _log(
-        self, sent: bool, kind: Any, command: str, text: bytes, took: float | None = None, ok: bool = True
-    ) -> None:
-        shown = text[:LOGGED_CHARS].decode(errors="replace")
-        if len(text) > LOGGED_CHARS:
-            shown += f" … ({len(text) - LOGGED_CHARS} more bytes)"
-        self.log.add(
-            lambda number: DapMessage(
-                number=number,
-                at_ns=time.time_ns(),
-                sent=sent,
-                kind=kind,
-                command=command,
-                text=shown,
-                took_ms=took,
-                success=ok,
-            )
-        )
-
-    def _log_answer(self, command: str, answer: Answer, took: float) -> None:
-        text = answer.body if answer.success else msgspec.json.encode(answer.message)
-        self._log(False, "response", command, text, took, answer.success)
 
     def changed(self) -> None:
         self._changed()
         if not self._noting and self.channel is not None and self.channel.kept and self.capabilities:
             self._noting = True
-            asyncio.get_running_loop().call_later(NOTE_S, self._leave_note)
+            asyncio.get_running_loop().call_later(NOTE_S + self._noted / NOTE_BYTES_S, self._leave_note)
 
     def _leave_note(self) -> None:
         self._noting = False
         if self.channel is None:
             return
-        note = msgspec.msgpack.encode(remember(self, self._stops))
+        memory = remember(self, self._stops, self._seen)
+        note = msgspec.msgpack.encode(memory)
+        if len(note) > NOTE_BYTES:
+            note = msgspec.msgpack.encode(msgspec.structs.replace(memory, console=[]))
+        self._noted = len(note)
         self.channel.note(note, self._seen, self._lease_s, will(self))
 
-    def row(self) -> DebugSession:
-        target = self.target
-        return DebugSession(
-            worker_id=target.worker_id,
-            worker_type=target.worker_type,
-            job_id=target.job_id,
-            actor_id=target.actor_id,
-            node_id=target.node_id,
-            pid=target.pid,
-            group=target.group,
-            rank=target.rank,
-            state=self.state,
-            note=self.note,
-            held_by=self.held_by,
-            keeper=self.channel.kept if self.channel is not None else True,
-            python=self.python,
-            debugpy=self.debugpy,
-            attached_ns=self.attached_ns,
-            attached_by=self.by,
-            post_mortem=self.post_mortem,
-            tracing=self.tracing,
-            lost_ns=self.lost_ns,
-            threads=[thread.row() for _, thread in sorted(self.threads.items())],
-            breakpoints=self.breakpoints.rows(),
-            functions=self.breakpoints.wanted.functions,
-            filters=self.breakpoints.wanted.filters,
-            types=self.breakpoints.wanted.types,
-            available_filters=self.available_filters,
-            evaluations=list(self.evaluations.values()),
-            console_end=self.console.end,
-            messages_end=self.log.end,
-            capabilities=self.capabilities,
-        )
+
+_EVENTS: Final[dict[str, tuple[Any, Callable[[Session, Any, int], None]]]] = {
+    "initialized": (dict[str, Any] | None, Session._on_initialized),
+    "stopped": (bodies.Stopped, Session._on_stopped),
+    "continued": (bodies.Continued, Session._on_continued),
+    "thread": (bodies.ThreadChanged, Session._on_thread),
+    "output": (bodies.Output, Session._on_output),
+}
+"""How the body of each is read, and what it means. Others are only logged."""

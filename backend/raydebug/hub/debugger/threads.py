@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from raydebug.api.debug import DebugThread, Frame
+from raydebug.dap.bodies import PATH, StackFrame, clipped
 
 _OTHERS: Final = re.compile(
     r"/(?:ray/(?!rllib|train|tune|data|serve)|debugpy/|_pydev|pydevd)|^<frozen |/concurrent/futures/"
@@ -33,6 +34,9 @@ class Thread:
     rebuilt: bool = False
     os_thread_id: int | None = None
     called: bool = False
+    went_on: bool = False
+    arriving: bool = False
+    """Where it stands is being looked up."""
 
     @property
     def native(self) -> int | None:
@@ -49,6 +53,7 @@ class Thread:
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
     def resumes(self) -> None:
+        self.went_on = True
         self.stopped, self.reason, self.text, self.since_ns, self.called = False, None, None, None, False
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
@@ -69,19 +74,20 @@ class Thread:
             busy=self.busy,
             os_thread_id=self.os_thread_id,
             called=self.called,
+            first=not self.went_on,
         )
 
 
-def frame_of(raw: dict[str, Any]) -> Frame:
-    """From DAP's StackFrame."""
-    source = raw.get("source") or {}
-    path = source.get("path") or None
+def frame_of(told: StackFrame) -> Frame:
+    path = told.source.path or None if told.source else None
+    if path is not None:
+        path = path[-PATH:]
     return Frame(
-        id=int(raw["id"]),
-        name=str(raw.get("name", "")),
+        id=told.id,
+        name=clipped(told.name),
         path=path,
-        line=int(raw.get("line") or 0),
-        column=int(raw.get("column") or 0),
+        line=told.line or 0,
+        column=told.column or 0,
         subtle=path is None or _OTHERS.search(path.replace("\\", "/")) is not None,
     )
 

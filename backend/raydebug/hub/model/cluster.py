@@ -22,6 +22,8 @@ from raydebug.hub.model.store import Store
 
 MAX_ENDED_JOBS: Final = 20
 MAX_DEAD_ACTORS: Final = 200
+_ATTACH_NS: Final = 10_000_000_000
+"""A thread's first stop, so soon after attaching, is the one that was attached to."""
 
 Function = tuple[str, str, str, str]
 
@@ -50,7 +52,7 @@ class Cluster:
         self._helpers: dict[str, tuple[HelperState, str | None]] = {}
         self._paused: dict[str, PausedPlaces] = {}
         self._sessions: Mapping[str, DebugSession] = {}
-        self._places_before: dict[str, list[sites.Place]] = {}
+        self._before: dict[str, PausedPlaces] = {}
         self._lineage: Final = Lineage()
         self._roles: dict[str, str] = {}
         self.tasks_of_worker: Callable[[str], list[str]] = lambda _worker_id: []
@@ -99,9 +101,9 @@ class Cluster:
         """``paused``: worker id -> its places, all that Ray names."""
         self._paused = dict(paused)
         for worker_id, places in paused.items():
-            self._places_before[worker_id] = places.places
-        for worker_id in self._places_before.keys() - paused.keys() - self._sessions.keys():
-            del self._places_before[worker_id]
+            self._before[worker_id] = places
+        for worker_id in self._before.keys() - paused.keys() - self._sessions.keys():
+            del self._before[worker_id]
 
     def set_sessions(self, sessions: Mapping[str, DebugSession]) -> None:
         """``sessions``: worker id -> the debugger session on it. Once attached it alone knows what is stopped there:
@@ -112,12 +114,19 @@ class Cluster:
         session = self._sessions.get(worker_id)
         return session if session is not None and session.state in ("running", "stopped") else None
 
+    def _since(self, worker_id: str, thread: DebugThread) -> int:
+        """Since when a thread of a session is stopped. The stop with which attaching began is older than that."""
+        before, session = self._before.get(worker_id), self._sessions[worker_id]
+        since_ns = thread.since_ns or session.attached_ns
+        attached_to = thread.first and since_ns - session.attached_ns < _ATTACH_NS
+        return before.since_ns if before is not None and attached_to else since_ns
+
     def _paused_since(self, worker_id: str | None) -> int | None:
         """Since when a worker or driver is paused, at the longest; None: it isn't."""
         if worker_id is None:
             return None
         if (session := self._attached(worker_id)) is not None:
-            return min((one.since_ns for one in session.threads if one.since_ns is not None), default=None)
+            return min((self._since(worker_id, one) for one in session.threads if one.state == "stopped"), default=None)
         paused = self._paused.get(worker_id)
         return paused.since_ns if paused else None
 
@@ -287,7 +296,7 @@ class Cluster:
                     rank=actor.rank if actor else None,
                     node_id=stops.node_id,
                     pid=stops.pid,
-                    since_ns=(session_thread.since_ns if session_thread else None) or stops.since_ns,
+                    since_ns=self._since(worker_id, session_thread) if session_thread else stops.since_ns,
                     attached=session_thread is not None,
                     session_thread_id=session_thread.threadId if session_thread else None,
                 )
@@ -312,10 +321,10 @@ class Cluster:
         for worker_id in self._sessions:
             session = self._attached(worker_id)
             places: list[tuple[sites.Place, DebugThread | None]] = []
-            before = self._places_before.get(worker_id, [])
+            before = self._before.get(worker_id)
             for thread in session.threads if session is not None else []:
                 if thread.state == "stopped":
-                    places.append((sites.place_of_session(thread, before), thread))
+                    places.append((sites.place_of_session(thread, before.places if before else ()), thread))
             if session is not None and places:
                 stops[worker_id] = _Stops(
                     node_id=session.node_id,

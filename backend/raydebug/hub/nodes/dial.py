@@ -65,14 +65,18 @@ def note_for_status(status: int, body: str, node_id: NodeId, what: str = "helper
 
 
 async def dial(
-    session: aiohttp.ClientSession, address: NodeAddress, path: str, what: str
+    session: aiohttp.ClientSession,
+    address: NodeAddress,
+    path: str,
+    what: str,
+    max_bytes: int = MESSAGE_BYTES,
 ) -> aiohttp.ClientWebSocketResponse:
     """Raises Unreachable, aiohttp.ClientError, OSError or asyncio.TimeoutError."""
     url = address.url.rstrip("/") + path
 
     async def connect() -> aiohttp.ClientWebSocketResponse:
         socket = await session.ws_connect(
-            url, headers=address.headers, compress=0, max_msg_size=MESSAGE_BYTES, heartbeat=20
+            url, headers=address.headers, compress=0, max_msg_size=max_bytes, heartbeat=20
         )
         return cast(aiohttp.ClientWebSocketResponse, socket)  # a generic class from aiohttp 3.14 on
 

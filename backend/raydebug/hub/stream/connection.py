@@ -206,7 +206,14 @@ class Connection:
             self._say(self._reply(message))
 
     async def _call(self, message: Debug) -> None:
-        self._say(await self._answer(message))
+        reply = await self._answer(message)
+        try:
+            said = frame(reply)
+        except (OverflowError, TypeError, ValueError, RecursionError) as error:
+            # A number too large for msgpack, say: what a worker answers is anybody's.
+            text = f"The worker's answer can't be passed on: {error}"
+            said = frame(Reply(id=message.id, error=ErrorBody("failed", text[:300])))
+        self.send(said)
 
     async def _answer(self, message: Debug) -> Reply:
         try:

@@ -1,6 +1,6 @@
 // The debugger's page: places on the left, source in the middle, values on the right, console below. What it shows beside
 // the rows of the stream lies in state.ts; looking.ts fetches it, actions.ts acts.
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useLoaded, useTopic } from "../../api/hooks";
 import { linkState, useLink } from "../../api/stores";
 import { useWords } from "../../i18n";
@@ -52,6 +52,8 @@ function Page() {
   const session = useSession();
   const [opener, setOpener] = useState(false);
   useLooking(session);
+  // The editor is a chunk of its own: on its way before the first file is.
+  useEffect(() => void import("./source/CodeView"), []);
   useDebuggerKeys({ onOpen: () => setOpener(true) });
   return (
     <section className={s.page} aria-label={words.debugger.title} data-testid="debugger" data-state={session?.state}>

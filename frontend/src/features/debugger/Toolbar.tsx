@@ -11,7 +11,7 @@ import s from "./debugger.module.css";
 import { isStopped } from "./follow";
 import { nameOf } from "./left/members";
 import { shownFrame } from "./looking";
-import { useReachable, useRight, useThread } from "./session";
+import { useBusy, useReachable, useRight, useThread } from "./session";
 import { useDebug } from "./state";
 
 const PATHS = {
@@ -69,7 +69,7 @@ export function Toolbar({ session }: { session: DebugSession | null }) {
   const allThreads = useDebug((state) => state.allThreads);
   const worker = useDebug((state) => state.worker);
   const stopped = isStopped(thread);
-  const busy = (thread?.busy ?? null) !== null;
+  const busy = useBusy(session, thread);
   const off = (what: Act) => whyOff(what, { may, reachable, state: session?.state ?? null, stopped, busy, rebuilt });
   const tool = (what: Act, label: string, primary = false) => (
     <Tool name={what} label={label} off={off(what)} primary={primary} />

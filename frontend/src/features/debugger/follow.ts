@@ -21,10 +21,14 @@ export function followThread(session: DebugSession, threadId: number | null, see
 
 export { newestStop };
 
-/** The thread of a session that stands at a place: ids of the operating system aren't DAP's, so it is known by the place. */
+/** The thread of a session that stands at a place: by the ids that are told, else by the place. */
 export function threadAt(session: DebugSession, site: PausedSite, member: PausedThread): DebugThread | null {
+  const known =
+    session.threads.find((one) => one.threadId === member.session_thread_id) ??
+    session.threads.find((one) => one.os_thread_id !== null && one.os_thread_id === member.thread_id);
   const here = session.threads.filter((one) => isStopped(one) && one.file === site.file && one.line === site.line);
   return (
+    known ??
     here.find((one) => member.task_id !== null && one.task_id === member.task_id) ??
     here.find((one) => one.name === member.thread_name) ??
     here[0] ??

@@ -1,7 +1,8 @@
 // The session that is looked at, from the newest rows: a frozen view doesn't hold a worker.
+import { useClock } from "../../api/clock";
 import { useCluster, useLink } from "../../api/stores";
 import type { DebugSession, DebugThread } from "../../api/types.gen";
-import { followThread, isStopped } from "./follow";
+import { followThread } from "./follow";
 import { type DebugState, useDebug } from "./state";
 
 export const sessionOf = (worker: string | null): DebugSession | null =>
@@ -46,4 +47,10 @@ export function useReachable(): boolean {
   return live && session?.lost_ns == null;
 }
 
-export const canStep = (thread: DebugThread | null): boolean => isStopped(thread) && thread.busy === null;
+/** Watches and hovers evaluate all the time: only what lasts keeps a thread from going on. */
+export function useBusy(session: DebugSession | null, thread: DebugThread | null): boolean {
+  const now = useClock((clock) => clock.now);
+  const running = session?.evaluations.find((one) => one.evaluation === thread?.busy);
+  return running !== undefined && now - running.since_ns / 1e6 > BUSY_MS;
+}
+const BUSY_MS = 1000;

@@ -50,13 +50,12 @@ export function say({ value, type = "", summary }: Valued): Said {
   const { shape, dtype, device, length } = summary;
   const meta = [dtype ? shortDtype(dtype) : "", device && device !== "cpu" ? device : ""].filter(Boolean).join(" ");
   if (shape) {
-    const cells = shape.reduce((a, b) => a * b, 1);
     if (shape.length === 0 && !summary.pending) return { main: value, look: "number", meta, rest: "" };
     return {
       main: `${bareType(type) || summary.kind}(${shape.join(", ")})`,
       look: "plain",
       meta,
-      rest: cells === 1 || !summary.pending ? value : "",
+      rest: summary.pending ? "" : value,
     };
   }
   if (look === "text") return { main: value, look, meta: "", rest: "" };

@@ -1,4 +1,6 @@
+import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { attachByLink } from "../../api/debug";
 import { useTable } from "../../api/hooks";
 import { useLink } from "../../api/stores";
 import type { Actor, Node, PausedSite, PausedThread } from "../../api/types.gen";
@@ -158,13 +160,25 @@ function Members({ site, all, foreign }: { site: PausedSite; all: boolean; forei
   return (
     <ul className={s.members}>
       {foreign || site.members.length === 1 ? null : <li>{jobText}</li>}
-      {shown.map((member) => (
-        <li key={`${member.worker_id} ${member.thread_id}`}>
-          <Cut
-            text={memberText(member, { nodes, actors }, words, site.members.length === 1 || foreign ? jobText : "")}
-          />
-        </li>
-      ))}
+      {shown.map((member) => {
+        const text = memberText(member, { nodes, actors }, words, site.members.length === 1 || foreign ? jobText : "");
+        return (
+          <li key={`${member.worker_id} ${member.thread_id}`}>
+            <Cut text={text} />
+            <span className={ui.grow} />
+            <Link
+              to="/debugger"
+              search={{ job: member.job_id ?? undefined, worker: member.worker_id } as never}
+              className={s.debug}
+              title={t.debugTitle(text)}
+              data-testid="debug-link"
+              onClick={() => attachByLink(member.worker_id)}
+            >
+              {t.debug}
+            </Link>
+          </li>
+        );
+      })}
       {site.members.length > shown.length ? <li>{t.more(site.members.length - shown.length)}</li> : null}
     </ul>
   );

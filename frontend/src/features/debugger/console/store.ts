@@ -18,7 +18,8 @@ const busy = new Map<string, Promise<void>>();
 /** Up to now, whatever the row says: an evaluation's outcome is there before its row. */
 export function refreshConsole(worker: string): Promise<void> {
   const running = busy.get(worker);
-  if (running) return running;
+  // The answer that is on its way may have left before what is wanted was there.
+  if (running) return running.then(() => refreshConsole(worker));
   const since = consoleOf(worker).end;
   const asked = askDebug(worker, "console", { since })
     .then(
@@ -43,7 +44,7 @@ export function useConsole(session: DebugSession): Held {
   useEffect(() => {
     if (!live || !may || from === null) return;
     if (from === 0 && held.end > 0) useConsoles.setState((s) => ({ held: new Map(s.held).set(worker, EMPTY) }));
-    else void refreshConsole(worker);
+    else if (!busy.has(worker)) void refreshConsole(worker);
   }, [worker, from, held.end, live, may, session.console_end]);
   return held;
 }

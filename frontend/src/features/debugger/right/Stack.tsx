@@ -1,5 +1,6 @@
-import { type KeyboardEvent, useState } from "react";
-import type { DebugSession, DebugThread, ExceptionInfo } from "../../../api/types.gen";
+import { type KeyboardEvent, useEffect, useState } from "react";
+import { askDebug } from "../../../api/debug";
+import type { AsyncTask, DebugSession, DebugThread, ExceptionInfo } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
 import { baseName } from "../../../ui/format";
 import { StateGlyph } from "../../../ui/Glyph";
@@ -20,7 +21,7 @@ export function Stack({ session }: { session: DebugSession }) {
   const right = useRight();
   const now = isStopped(thread) && thread.stop === shown?.stop && thread.threadId === shown.threadId;
   return (
-    <section className={s.section} aria-label={t.stack} data-testid="stack" data-old={!now || undefined}>
+    <section className={cx(s.section, s.stack)} aria-label={t.stack} data-testid="stack" data-old={!now || undefined}>
       <header className={s.head}>
         <h2>{t.stack}</h2>
         <span className={cx(ui.dim, ui.cut)}>{[nameOf(session, t), thread?.name].filter(Boolean).join(" · ")}</span>
@@ -31,6 +32,7 @@ export function Stack({ session }: { session: DebugSession }) {
           <>
             {shown?.exception && now ? <Exception info={shown.exception} /> : null}
             <Frames />
+            {now ? <FrozenTasks worker={session.worker_id} /> : null}
             {error !== null ? (
               <p className={cx(s.hint, s.wrong)}>
                 {t.lookFailed(error)}{" "}
@@ -136,6 +138,54 @@ function Frames() {
         <li className={s.hint}>{t.moreFrames(shown.total - shown.frames.length)}</li>
       ) : null}
     </ol>
+  );
+}
+
+const inLoop = (path: string | null): boolean => path !== null && /[\\/]asyncio[\\/]/.test(path);
+
+/** In an async actor the other tasks of its loop stand still as well: which, and where, on request. */
+function FrozenTasks({ worker }: { worker: string }) {
+  const { debugger: t } = useWords();
+  const epoch = useDebug((state) => state.shown?.epoch);
+  const some = useDebug((state) => state.shown?.frames.some((one) => inLoop(one.path)) ?? false);
+  const [open, setOpen] = useState(false);
+  const [tasks, setTasks] = useState<readonly AsyncTask[] | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each stop has its own
+  useEffect(() => {
+    if (!open || !some) return;
+    let wanted = true;
+    askDebug(worker, "asyncTasks", {}).then(
+      (answer) => wanted && setTasks(answer.tasks),
+      () => wanted && setTasks([]),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [worker, epoch, open, some]);
+  if (!some) return null;
+  return (
+    <details className={s.tasks} onToggle={(event) => setOpen(event.currentTarget.open)} data-testid="async-tasks">
+      <summary>
+        {t.asyncTasks} {tasks && open ? <span className={ui.dim}>{tasks.length}</span> : null}
+      </summary>
+      {(tasks ?? []).map((one, i) => (
+        <button
+          key={`${one.name} ${i}`}
+          type="button"
+          className={s.frame}
+          disabled={one.file === null}
+          onClick={() => one.file !== null && showFile(one.file, one.line ?? 1)}
+        >
+          <span className={cx(ui.mono, ui.cut)} title={one.name}>
+            {one.coroutine}
+          </span>
+          <span className={s.place}>
+            {one.file ? `${baseName(one.file)}:${one.line ?? "?"} ` : ""}
+            {t.asyncTask[one.state]}
+          </span>
+        </button>
+      ))}
+    </details>
   );
 }
 

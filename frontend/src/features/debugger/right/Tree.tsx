@@ -165,7 +165,7 @@ const TreeRow = memo(function TreeRow({ row, current, editing, before, ...on }: 
       {variable ? (
         <>
           <span className={s.name}>{variable.name}</span>
-          <span className={s.equals}> = </span>
+          {variable.value || editing ? <span className={s.equals}> = </span> : null}
           {editing ? <Editor variable={variable} onDone={on.onEdited} /> : <ValueText of={variable} />}
         </>
       ) : row.kind === "more" ? (

@@ -4,6 +4,7 @@ import type { DebugSession, Variable } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
 import { Icon } from "../../../ui/Glyph";
 import ui from "../../../ui/ui.module.css";
+import { cx } from "../../../ui/widgets";
 import { shownFrame } from "../looking";
 import s from "../right.module.css";
 import { useRight, useThread } from "../session";
@@ -48,7 +49,7 @@ export function Watches({ session }: { session: DebugSession }) {
   );
   const root = useMemo(() => ({ base: "w", epoch, variables: rows }), [epoch, rows]);
   return (
-    <section className={s.section} aria-label={t.watch} data-testid="watches" data-old={!now || undefined}>
+    <section className={cx(s.section, s.watch)} aria-label={t.watch} data-testid="watches" data-old={!now || undefined}>
       <header className={s.head}>
         <h2>{t.watch}</h2>
         <span className={ui.dim}>{expressions.length || ""}</span>

@@ -28,9 +28,13 @@ const withoutText = (line: string): string =>
 export function boundNames(source: string): string[] {
   const line = withoutText(source);
   const found: string[] = [];
+  /** Of a list of targets the plain names: `a, (b, c), d[k], e.f` binds a, b and c. */
   const add = (text: string | undefined) => {
-    for (const [name] of (text ?? "").replace(/\.\s*\w+|\w+(?=\s*[.[(])/g, "").matchAll(NAME))
-      if (!found.includes(name)) found.push(name);
+    const parts = (text ?? "").replace(/(^|[\s,([])[([]+/g, "$1").split(",");
+    for (const part of parts) {
+      const name = /^\s*\*?([A-Za-z_]\w*)\s*[)\]]*\s*$/.exec(part)?.[1];
+      if (name !== undefined && !found.includes(name)) found.push(name);
+    }
   };
   const def = /^\s*(?:async\s+)?def\s+\w+\s*\((.*)/.exec(line);
   if (def) {

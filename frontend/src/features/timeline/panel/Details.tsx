@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { hubNow, useClock } from "../../../api/clock";
+import { attachByLink } from "../../../api/debug";
 import { useTable } from "../../../api/hooks";
 import { useLink } from "../../../api/stores";
 import type { Pause, Task } from "../../../api/types.gen";
@@ -211,6 +212,14 @@ function Facts({ task, attempts, pause }: { task: Task; attempts: readonly Task[
             {pause.file === null ? t.placeUnknown : `${baseName(pause.file)}:${pause.line ?? "?"}`}
           </Link>
           <span className={ui.dim}>{pause.exact ? "" : t.oneOf(pause.candidates.length)}</span>
+          <Link
+            to="/debugger"
+            search={{ job: task.job_id, worker: pause.worker_id } as never}
+            className={s.link}
+            onClick={() => attachByLink(pause.worker_id)}
+          >
+            {words.paused.debug}
+          </Link>
         </Fact>
       ) : null}
       <ErrorText task={task} />

@@ -1,0 +1,460 @@
+import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { DebugHub } from "../../../test/debug";
+import { actor, job, node, patch, site, thread } from "../../../test/rows";
+import { useClock } from "../../api/clock";
+import { setStale, takePatch, useCluster, useLink } from "../../api/stores";
+import type { DebugSession, PausedSite, Role, Tables } from "../../api/types.gen";
+import { makeRouter } from "../../app/router";
+import { en, WordsProvider } from "../../i18n";
+import { useConsoles } from "./console/store";
+import { useWatches } from "./right/watchStore";
+import type { CodeViewProps } from "./source/CodeView";
+import { freshState, useDebug } from "./state";
+
+const t = en.debugger;
+
+// jsdom has no layout, which an editor needs; that one is tried in a browser (e2e/specs).
+vi.mock("./source/CodeView", () => ({
+  default: ({ path, marks, onGutter, onMenu }: CodeViewProps) => (
+    <div data-testid="code" data-path={path} data-line={marks.current?.line}>
+      <button type="button" onClick={(event) => onGutter(208, event.nativeEvent)}>
+        gutter 208
+      </button>
+      <button type="button" onClick={() => onMenu(209, 1, 1)}>
+        menu 209
+      </button>
+      {[...marks.inline].map(([line, text]) => (
+        <i key={line}>{`${line}: ${text}`}</i>
+      ))}
+    </div>
+  ),
+}));
+
+const FILE = "/opt/verl/workers/actor/dp_actor.py";
+const held = site("s1", {
+  file: FILE,
+  line: 212,
+  function: "update_policy",
+  members: [0, 1].map((rank) =>
+    thread({ worker_id: `w${rank}`, actor_id: `a${rank}`, rank, group: "actor_rollout", thread_name: "MainThread" }),
+  ),
+});
+const crash = site("s2", {
+  kind: "exception",
+  file: "/opt/verl/reward_fn.py",
+  line: 88,
+  exception: "SandboxTimeout",
+  message: "<script>alert(1)</script>",
+  members: [thread({ worker_id: "w9", rank: 6, group: "reward", thread_name: "MainThread" })],
+});
+
+let hub: DebugHub;
+
+async function show(
+  url = "/debugger",
+  { role = "debugger" as Role, sites = [held, crash] as PausedSite[], debug = true } = {},
+) {
+  hub = new DebugHub(sites, role);
+  const put = (topic: "topology" | "paused" | "debug", rows: Record<string, object[]>) =>
+    takePatch(
+      patch(
+        topic,
+        true,
+        Object.fromEntries(Object.entries(rows).map(([name, set]) => [name, { set, drop: [] }])) as Tables,
+      ),
+    );
+  put("topology", { nodes: [node("n1", { ip: "10.0.0.1" })], jobs: [job("01")], groups: [], actors: [actor("a0")] });
+  put("paused", { paused: sites });
+  if (debug) put("debug", { sessions: [] });
+  const router = makeRouter(createMemoryHistory({ initialEntries: [url] }));
+  await act(async () => {
+    render(
+      <WordsProvider words={en}>
+        <RouterProvider router={router} />
+      </WordsProvider>,
+    );
+    await router.load();
+  });
+  return router;
+}
+
+const chip = (rank: number) =>
+  screen.getAllByTestId("place-member").find((one) => one.dataset.rank === String(rank)) as HTMLElement;
+const values = () => within(screen.getByTestId("variables")).getAllByTestId("value");
+const named = (name: string) => values().find((one) => one.dataset.name === name) as HTMLElement;
+const attached = async (rank = 0) => {
+  fireEvent.click(chip(rank));
+  await waitFor(() => expect(values().length).toBeGreaterThan(3));
+};
+const key = (text: string, over = {}) => act(async () => void fireEvent.keyDown(document.body, { key: text, ...over }));
+const stoppedAt = (line: number) =>
+  waitFor(() => expect(screen.getAllByTestId("frame")[0]?.textContent).toContain(`dp_actor.py:${line}`));
+
+beforeEach(() => {
+  localStorage.clear();
+  useCluster.setState(useCluster.getInitialState(), true);
+  useLink.setState({ ...useLink.getInitialState(), phase: "live" }, true);
+  useDebug.setState(freshState(), true);
+  useConsoles.setState({ held: new Map() });
+  useWatches.setState({ expressions: [], values: new Map() });
+});
+
+describe("attaching", () => {
+  it("shows stack, source and values of the rank that is clicked, with one question", async () => {
+    const router = await show();
+    await attached(1);
+    expect(hub.commands("attach")).toMatchObject([{ worker: "w1" }]);
+    expect(hub.commands("look")).toHaveLength(1);
+    expect(hub.commands("variables")).toHaveLength(0);
+    expect(screen.getAllByTestId("frame")[0]?.textContent).toContain("update_policy");
+    expect(screen.getByText("4 Ray frames")).toBeTruthy();
+    await waitFor(() => expect(screen.getByTestId("code").dataset).toMatchObject({ path: FILE, line: "212" }));
+    expect(chip(1).getAttribute("aria-current")).toBe("true");
+    expect(chip(1).dataset.attached).toBe("true");
+    expect(chip(0).dataset.attached).toBeUndefined();
+    expect(screen.getByTestId("debugger-said").textContent).toBe("Stopped at dp_actor.py:212 in update_policy");
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ worker: "w1", thread: "1" }));
+  });
+
+  it("a link attaches to nothing by itself", async () => {
+    await show("/debugger?worker=w0");
+    expect(hub.commands()).toEqual([]);
+    fireEvent.click(screen.getByTestId("attach"));
+    await waitFor(() => expect(values().length).toBeGreaterThan(3));
+  });
+
+  it("says who holds the worker, and tries until it is told to stop", async () => {
+    await show();
+    await attached();
+    hub.made.put("w0", { state: "failed", held_by: "VS Code of mkim", note: null });
+    expect(screen.getByText(t.heldBy("VS Code of mkim"))).toBeTruthy();
+    fireEvent.click(screen.getByText(t.stopTrying));
+    await waitFor(() => expect(hub.commands("detach")).toHaveLength(1));
+  });
+
+  it("shows a crash with its exception, as text", async () => {
+    await show();
+    fireEvent.click(chip(6));
+    await waitFor(() => expect(screen.getByTestId("exception").textContent).toContain("<script>alert(1)</script>"));
+    expect(document.querySelector("script")).toBeNull();
+    expect(screen.getByTestId("tool-next").title).toContain(t.why.rebuilt);
+    expect(screen.getByTestId("tool-continue").getAttribute("aria-disabled")).toBe("false");
+    await waitFor(() => expect(screen.getByTestId("source-changed")).toBeTruthy());
+  });
+});
+
+describe("stepping", () => {
+  it("goes by keys, keeps what is unfolded and where the focus is", async () => {
+    await show();
+    await attached();
+    fireEvent.click(named("metrics"));
+    await waitFor(() => expect(named("'actor/pg_loss'")).toBeTruthy());
+    named("metrics").focus();
+    await key("F10");
+    await stoppedAt(213);
+    await waitFor(() => expect(named("batch_idx").textContent).toBe("batch_idx = 4"));
+    await waitFor(() => expect(named("'actor/pg_loss'")?.dataset.old).toBeUndefined());
+    expect(document.activeElement).toBe(named("metrics"));
+    expect(hub.commands("next")).toMatchObject([{ args: { threadId: 1 } }]);
+  });
+
+  it("keeps the old values until the new ones are there", async () => {
+    await show();
+    await attached();
+    hub.slow.add("look");
+    await key("F10");
+    await waitFor(() => expect(hub.commands("look")).toHaveLength(2));
+    expect(named("batch_idx").textContent).toBe("batch_idx = 3");
+    expect(screen.getByTestId("variables").dataset.old).toBe("true");
+    await hub.flush();
+    expect(named("batch_idx").textContent).toBe("batch_idx = 4");
+    expect(screen.getByTestId("variables").dataset.old).toBeUndefined();
+  });
+
+  it("throws away what comes for an earlier stop", async () => {
+    await show();
+    await attached();
+    hub.slow.add("look");
+    await key("F10");
+    await waitFor(() => expect(hub.commands("look")).toHaveLength(2));
+    await key("F10");
+    await waitFor(() => expect(hub.commands("look")).toHaveLength(3));
+    const before = named("batch_idx").textContent;
+    hub.slow.clear();
+    await hub.flush();
+    expect(before).toBe("batch_idx = 3");
+    await waitFor(() => expect(named("batch_idx").textContent).toBe("batch_idx = 5"));
+  });
+
+  it("selects a caller's frame, and a new stop is shown from its top", async () => {
+    const router = await show();
+    await attached();
+    fireEvent.click(screen.getAllByTestId("frame")[1] as HTMLElement);
+    await waitFor(() => expect(named("self")).toBeTruthy());
+    await waitFor(() => expect(values()).toHaveLength(1));
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ frame: "1" }));
+    await key("F10");
+    await waitFor(() => expect(named("batch_idx")).toBeTruthy());
+    await waitFor(() => expect(router.state.location.search).not.toHaveProperty("frame"));
+  });
+
+  it("continues, on all threads if asked to", async () => {
+    await show();
+    await attached();
+    fireEvent.click(screen.getByLabelText(t.allThreads));
+    await key("F5");
+    await waitFor(() => expect(hub.commands("continue")).toMatchObject([{ args: { threadId: 1, all: true } }]));
+    await waitFor(() => expect(screen.getByTestId("tool-next").getAttribute("aria-disabled")).toBe("true"));
+    expect(screen.getByTestId("tool-pause").getAttribute("aria-disabled")).toBe("false");
+    expect((screen.getByTestId("tool-next") as HTMLButtonElement).disabled).toBe(false);
+  });
+
+  it("offers the calls of the line", async () => {
+    await show();
+    await attached();
+    fireEvent.keyDown(screen.getByTestId("tool-targets"), { key: "Enter" });
+    fireEvent.click(await screen.findByText("_optimizer_step"));
+    await waitFor(() => expect(hub.commands("stepIn")).toMatchObject([{ args: { threadId: 1, targetId: 2 } }]));
+  });
+});
+
+describe("breakpoints", () => {
+  it("are set in the gutter, listed, switched off and removed", async () => {
+    await show();
+    await attached();
+    fireEvent.click(await screen.findByText("gutter 208"));
+    const row = await screen.findByTestId("breakpoint");
+    expect(row.textContent).toContain("dp_actor.py:208");
+    fireEvent.click(within(row).getByRole("checkbox"));
+    await waitFor(() => expect(screen.getByTestId("breakpoint").dataset.enabled).toBe("false"));
+    fireEvent.click(within(screen.getByTestId("breakpoint")).getByLabelText(t.remove("dp_actor.py:208")));
+    await waitFor(() => expect(screen.queryByTestId("breakpoint")).toBeNull());
+    expect(hub.commands("setBreakpoints").map((one) => one.args.breakpoints)).toMatchObject([
+      [{ line: 208 }],
+      [{ line: 208, enabled: false }],
+      [],
+    ]);
+  });
+
+  it("of functions and exceptions", async () => {
+    await show();
+    await attached();
+    fireEvent.change(screen.getByLabelText(t.addFunction), { target: { value: "m.f" } });
+    fireEvent.submit(screen.getByLabelText(t.addFunction));
+    await waitFor(() => expect(screen.getByTestId("function-breakpoint").textContent).toContain("m.f"));
+    fireEvent.click(screen.getByLabelText("Raised"));
+    await waitFor(() =>
+      expect(hub.commands("setExceptionBreakpoints")).toMatchObject([{ args: { filters: ["uncaught", "raised"] } }]),
+    );
+  });
+
+  it("run to a line by its menu", async () => {
+    await show();
+    await attached();
+    fireEvent.click(await screen.findByText("menu 209"));
+    fireEvent.click(await screen.findByText(t.runToLine));
+    await waitFor(() =>
+      expect(hub.commands("runTo")).toMatchObject([{ args: { threadId: 1, path: FILE, line: 209 } }]),
+    );
+    await stoppedAt(209);
+  });
+});
+
+describe("values", () => {
+  it("come by pages", async () => {
+    await show();
+    await attached();
+    fireEvent.click(named("samples"));
+    await waitFor(() => expect(screen.getByText(t.more(9900))).toBeTruthy());
+    fireEvent.click(screen.getByText(t.more(9900)));
+    await waitFor(() => expect(screen.getByText(t.more(9800))).toBeTruthy());
+    expect(named("150").textContent).toContain("'sample 150'");
+  });
+
+  it("are walked through by arrow keys, and changed by Enter", async () => {
+    await show();
+    await attached();
+    named("batch_idx").focus();
+    fireEvent.keyDown(named("batch_idx"), { key: "ArrowDown" });
+    expect(document.activeElement).toBe(named("epoch"));
+    fireEvent.keyDown(named("epoch"), { key: "Enter" });
+    const input = screen.getByLabelText(t.edit("epoch"));
+    fireEvent.change(input, { target: { value: "7" } });
+    fireEvent.keyDown(input, { key: "Enter" });
+    await waitFor(() =>
+      expect(hub.commands("setVariable")).toMatchObject([{ args: { evaluateName: "epoch", value: "7" } }]),
+    );
+    await waitFor(() => expect(hub.commands("look")).toHaveLength(2)); // other values may have changed with it
+    await waitFor(() => expect(document.activeElement).toBe(named("epoch")));
+  });
+
+  it("are watched at each stop", async () => {
+    await show();
+    await attached();
+    const watch = () => within(screen.getByTestId("watches"));
+    const field = screen.getByLabelText(t.addWatchTitle);
+    fireEvent.change(field, { target: { value: "batch_idx" } });
+    fireEvent.submit(field);
+    await waitFor(() => expect(watch().getByTestId("value").textContent).toContain("batch_idx = 3"));
+    await key("F10");
+    await waitFor(() => expect(watch().getByTestId("value").textContent).toContain("batch_idx = 4"));
+    fireEvent.click(watch().getByLabelText(t.removeWatch("batch_idx")));
+    expect(watch().queryByTestId("value")).toBeNull();
+  });
+
+  it("stand at the ends of lines", async () => {
+    await show();
+    await attached();
+    expect(await screen.findByText(/^211: local_norm = /)).toBeTruthy();
+  });
+});
+
+describe("the console", () => {
+  const entries = () => screen.getAllByTestId("console-entry");
+  const type = async (text: string) => {
+    const prompt = screen.getByTestId("prompt");
+    fireEvent.change(prompt, { target: { value: text } });
+    await act(async () => void fireEvent.keyDown(prompt, { key: "Enter" }));
+  };
+
+  it("shows results, output and errors, and remembers what was typed", async () => {
+    await show();
+    await attached();
+    await type("epoch");
+    await waitFor(() => expect(entries().at(-1)?.dataset.kind).toBe("result"));
+    await type("1/0");
+    await waitFor(() => expect(entries().at(-1)?.textContent).toContain("ZeroDivisionError"));
+    expect(screen.queryByTestId("debugger-notice")).toBeNull();
+    const prompt = screen.getByTestId("prompt") as HTMLTextAreaElement;
+    fireEvent.keyDown(prompt, { key: "ArrowUp" });
+    expect(prompt.value).toBe("1/0");
+    fireEvent.keyDown(prompt, { key: "ArrowUp" });
+    expect(prompt.value).toBe("epoch");
+    expect(hub.commands("evaluate")).toMatchObject([
+      { args: { expression: "epoch", context: "repl", frameId: 100 } },
+      {},
+    ]);
+  });
+
+  it("says which evaluation hasn't come back", async () => {
+    await show();
+    await attached();
+    useClock.setState({ now: Date.now() });
+    await type("hang()");
+    await waitFor(() => expect(screen.getByTestId("still-running").textContent).toContain("still running, since"));
+    await type("epoch");
+    await waitFor(() => expect(entries().at(-1)?.dataset.kind).toBe("result"));
+  });
+
+  it("completes", async () => {
+    await show();
+    await attached();
+    const prompt = screen.getByTestId("prompt") as HTMLTextAreaElement;
+    fireEvent.change(prompt, { target: { value: "lo", selectionEnd: 2 } });
+    prompt.setSelectionRange(2, 2);
+    fireEvent.keyDown(prompt, { key: "Tab" });
+    const list = within(await screen.findByTestId("completions"));
+    expect(list.getAllByRole("option").map((one) => one.textContent)).toContain("loggervariable");
+    fireEvent.keyDown(prompt, { key: "ArrowDown" });
+    fireEvent.keyDown(prompt, { key: "Enter" });
+    expect(prompt.value).toBe("log_prob");
+    expect(hub.commands("evaluate")).toEqual([]);
+  });
+
+  it("shows messages to read", async () => {
+    await show();
+    await attached();
+    fireEvent.click(screen.getByRole("tab", { name: t.messages }));
+    await waitFor(() => expect(screen.getByTestId("messages").textContent).toContain("initialize"));
+  });
+});
+
+it("opens a file of the worker", async () => {
+  await show();
+  await attached();
+  await key("p", { ctrlKey: true });
+  const field = await screen.findByRole("combobox");
+  fireEvent.change(field, { target: { value: "trainer" } });
+  await waitFor(() => expect(screen.getByText("verl.ray_trainer")).toBeTruthy());
+  await waitFor(() => expect(screen.getAllByRole("option")).toHaveLength(1));
+  fireEvent.keyDown(field, { key: "Enter" });
+  await waitFor(() => expect(screen.getByTestId("code").dataset.path).toContain("ray_trainer.py"));
+});
+
+describe("states", () => {
+  it("nothing paused: says how to stop somewhere", async () => {
+    await show("/debugger", { sites: [] });
+    expect(screen.getAllByText("breakpoint()").length).toBeGreaterThan(0);
+    expect(screen.getAllByText("RAY_DEBUG_POST_MORTEM=1").length).toBeGreaterThan(0);
+  });
+
+  it("ended: what was seen stays, nothing acts", async () => {
+    await show();
+    await attached();
+    await key("F5", { shiftKey: true });
+    await waitFor(() => expect(screen.getByTestId("ended-bar").textContent).toContain("detached by me"));
+    expect(named("batch_idx").textContent).toBe("batch_idx = 3");
+    expect(screen.getByTestId("tool-next").title).toContain(t.why.ended);
+    expect((screen.getByTestId("prompt") as HTMLTextAreaElement).readOnly).toBe(true);
+  });
+
+  it("stream lost: values stay, actions are off", async () => {
+    await show();
+    await attached();
+    await act(async () => {
+      useLink.setState({ phase: "lost" });
+      setStale(true);
+    });
+    expect(screen.getByTestId("tool-next").title).toContain(t.why.lost);
+    const before = hub.commands().length;
+    await key("F10");
+    expect(hub.commands()).toHaveLength(before);
+    expect(named("epoch")).toBeTruthy();
+  });
+
+  it("worker out of reach: says since when", async () => {
+    await show();
+    await attached();
+    hub.made.put("w0", { lost_ns: 1_700_000_000_000_000_000 });
+    expect(screen.getByTestId("lost-bar")).toBeTruthy();
+    expect(screen.getByTestId("tool-next").title).toContain(t.why.lost);
+  });
+
+  it("a viewer sees where it stands and the source, no values, and asks for none", async () => {
+    await show("/debugger?worker=w0", { role: "viewer" });
+    await act(
+      async () =>
+        void (await (hub.made as unknown as { call: (...a: unknown[]) => Promise<unknown> }).call("w0", "attach", {})),
+    );
+    expect(screen.getByTestId("tool-next").title).toContain(t.askDebugger);
+    await waitFor(() => expect(screen.getByTestId("code").dataset.line).toBe("212"));
+    expect(screen.getAllByText(t.noValues).length).toBeGreaterThan(0);
+    expect(hub.commands().map((one) => one.command)).toEqual(["attach", "source"]);
+    await key("F10");
+    expect(hub.commands("next")).toEqual([]);
+  });
+
+  it("anonymous: how to sign in", async () => {
+    await show("/debugger", { role: "anonymous", debug: false });
+    expect(screen.getByText(t.signInCommand)).toBeTruthy();
+  });
+
+  it("a refusal is said, and goes", async () => {
+    await show();
+    await attached();
+    hub.made.sessions.delete("w0");
+    await key("F10");
+    await waitFor(() => expect(screen.getByTestId("debugger-notice").textContent).toContain("Not attached"));
+    fireEvent.click(screen.getByLabelText(t.dismiss));
+    expect(screen.queryByTestId("debugger-notice")).toBeNull();
+  });
+
+  it("sessions that run are listed", async () => {
+    await show();
+    await attached();
+    hub.made.put("w0", { state: "running", threads: [] } satisfies Partial<DebugSession>);
+    await waitFor(() => expect(screen.getByTestId("session").dataset.state).toBe("running"));
+  });
+});
