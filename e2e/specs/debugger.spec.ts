@@ -1,0 +1,105 @@
+// The debugger's page on a real rank: attach, look, evaluate, set a breakpoint, step, continue; and a crash.
+import type { Page } from "@playwright/test";
+import { open } from "../support";
+import { expect, ownCluster, test } from "../test";
+
+const cluster = ownCluster({}, async (cluster) => {
+  cluster.demo("--ranks", "2", "--breakpoint", "2:1");
+});
+
+const values = (page: Page) => page.getByTestId("variables").getByTestId("value");
+const named = (page: Page, name: string) => page.getByTestId("variables").locator(`[data-name="${name}"]`);
+const frame = (page: Page) => page.locator('[data-testid="frame"][aria-current]');
+const code = (page: Page) => page.getByTestId("code");
+const lineNumber = (page: Page, line: number) =>
+  code(page).locator(".cm-lineNumbers .cm-gutterElement").filter({ hasText: new RegExp(`^${line}$`) });
+
+/** Clicks beside the number of a line, where breakpoints are. */
+async function clickGutter(page: Page, line: number): Promise<void> {
+  const box = await lineNumber(page, line).boundingBox();
+  if (!box) throw new Error(`line ${line} isn't on the screen`);
+  await page.mouse.click(box.x - 8, box.y + box.height / 2);
+}
+
+async function evaluate(page: Page, expression: string): Promise<void> {
+  const entries = page.locator('[data-testid="console-entry"][data-kind="result"]');
+  const before = await entries.count();
+  await page.getByTestId("prompt").fill(expression);
+  await page.getByTestId("prompt").press("Enter");
+  await expect(entries).toHaveCount(before + 1);
+}
+
+const lastResult = (page: Page) => page.locator('[data-testid="console-entry"][data-kind="result"]').last();
+
+/** Signed in, at the overview, with a place to go to. */
+async function signedIn(page: Page): Promise<void> {
+  await open(page, await cluster().raydebug("url"));
+  await expect(page.getByTestId("debug-link").first()).toBeVisible({ timeout: 150_000 });
+}
+
+test("one attaches from the overview, looks, evaluates, steps, and lets it go on", async ({ page }) => {
+  test.setTimeout(300_000);
+  await signedIn(page);
+  await page.getByTestId("debug-link").first().click();
+  await expect(named(page, "step")).toContainText("step = 2", { timeout: 20_000 });
+  await expect(frame(page)).toContainText("update_actor");
+  await expect(code(page).locator(".cm-current")).toContainText("breakpoint()");
+  await expect(page.getByText("actor_rollout rank 1 stopped")).toBeVisible();
+  await expect(page).toHaveURL(/#\/debugger\?.*worker=/);
+  const first = Number(await frame(page).getAttribute("data-line"));
+
+  await evaluate(page, "step * 21");
+  await expect(lastResult(page)).toContainText("42");
+  await page.getByTestId("prompt").fill("1/0");
+  await page.getByTestId("prompt").press("Enter");
+  await expect(page.locator('[data-testid="console-entry"][data-kind="error"]')).toContainText("ZeroDivisionError");
+
+  await named(page, "self").click();
+  await expect(named(page, "world_size")).toContainText("world_size = 2");
+
+  await page.keyboard.press("F10");
+  await expect(frame(page)).toHaveAttribute("data-line", String(first + 1));
+  await expect(named(page, "world_size")).toBeVisible(); // what is unfolded stays so
+
+  await clickGutter(page, first + 4);
+  await expect(page.getByTestId("breakpoint")).toHaveAttribute("data-verified", "true");
+  await page.getByTestId("prompt").focus();
+  await page.keyboard.press("F5");
+  await expect(frame(page)).toHaveAttribute("data-line", String(first + 4));
+  await expect(page.getByTestId("breakpoint")).toContainText("1 hit");
+
+  // A reload comes back to the same session.
+  await page.reload();
+  await expect(frame(page)).toHaveAttribute("data-line", String(first + 4), { timeout: 20_000 });
+  await expect(page.getByTestId("breakpoint")).toHaveCount(1);
+
+  await page.getByTestId("breakpoint").getByRole("button", { name: /^Remove/ }).click();
+  await expect(page.getByTestId("breakpoint")).toHaveCount(0);
+  await page.keyboard.press("F5");
+  await expect(page.getByTestId("session")).toHaveAttribute("data-state", "running");
+  await expect(page.getByTestId("places")).toContainText("Nothing is paused");
+
+  // It trains on: a rank that runs takes the next steps, and can be asked while it does.
+  await evaluate(page, "1 + 41");
+  await expect(lastResult(page)).toContainText("42");
+  await expect(lastResult(page)).toContainText("while running");
+  await page.keyboard.press("Shift+F5");
+  await expect(page.getByTestId("session")).not.toHaveAttribute("data-state", "running");
+});
+
+test("a crash is looked at where it was raised", async ({ page }) => {
+  test.setTimeout(300_000);
+  cluster().demo("--ranks", "2", "--crash", "1:1");
+  await signedIn(page);
+  await page.getByRole("link", { name: /^Debugger/ }).click();
+  await page.getByTestId("place-member").first().click();
+  await expect(page.getByTestId("exception")).toContainText("crash planted by --crash", { timeout: 30_000 });
+  await expect(frame(page)).toContainText("update_actor");
+  await expect(code(page).locator(".cm-current")).toContainText("raise RuntimeError");
+  await expect(named(page, "step")).toContainText("step = 1");
+  await evaluate(page, "here.rank");
+  await expect(lastResult(page)).toContainText("1");
+  expect(await values(page).count()).toBeGreaterThan(5);
+  await page.getByTestId("tool-continue").click();
+  await expect(page.getByTestId("places")).toContainText("Nothing is paused");
+});
