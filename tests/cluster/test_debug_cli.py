@@ -340,9 +340,10 @@ def test_attach_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
         shell.type("\x03")
         shell.expect("It goes on in the worker")
         end.touch()
-        shell.expect("while not .* = ")
-        shell.type("\x15loss\n")
-        shell.expect(r"loss\r\n0\.5\r\n")
+        shell.expect("while not .*: done")
+        shell.expect(r"\(Rank:0\) ")
+        shell.type("loss\n")
+        shell.expect(r"loss\r\n0\.5\r\n\(Rank:0\) ")
         shell.type("\x04")
         shell.expect("stays attached and stopped")
         assert shell.process.wait(30) == 0

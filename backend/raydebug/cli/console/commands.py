@@ -305,7 +305,7 @@ class Console:
                 if self.worker.ended is None:
                     self.paper.put(data(f"{short}: {error.body.message}", "red"))
             else:
-                self.paper.put(data(f"{short} = {said['result']}"))
+                self.paper.put(data(f"{short} = {said['result']}" if said.get("type") else f"{short}: done"))
 
         task = asyncio.ensure_future(tell())
         self._late.add(task)
