@@ -99,7 +99,7 @@ class Session:
                 log.warning("%s got no answer in %g s", one.command, WILL_STEP_S)
             except (ValueError, NotHeldError) as error:
                 log.warning("%s: %s", one.command, error)
-        self.held.close("no hub came for it, so its worker was released")
+        self.held.close()
 
     def _event(self, message: Message) -> None:
         self._number += 1
@@ -113,6 +113,8 @@ class Session:
         self._tell_event(event)
 
     def _end(self, reason: str) -> None:
+        if self._leaving:
+            reason = "no hub came for it, so its worker was released"
         self.ended = reason
         self._asked_ns.clear()
         self._tell_end(reason)

@@ -15,6 +15,7 @@ Line = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Column = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096, pattern=r"^[^\0]*$")]
+Symbols = Annotated[list[Annotated[str, msgspec.Meta(min_length=1, max_length=500)]], msgspec.Meta(max_length=200)]
 Short = Annotated[str, msgspec.Meta(max_length=2000)]
 Text = Annotated[str, msgspec.Meta(max_length=100_000)]
 """An expression, or a line that is being typed."""
@@ -109,14 +110,12 @@ class Lines(msgspec.Struct):
 
 
 class Names(msgspec.Struct):
-    names: Annotated[list[Annotated[str, msgspec.Meta(min_length=1, max_length=500)]], msgspec.Meta(max_length=200)]
+    names: Symbols
 
 
 class Filters(msgspec.Struct):
     filters: list[str]
-    types: Annotated[
-        list[Annotated[str, msgspec.Meta(min_length=1, max_length=500)]], msgspec.Meta(max_length=200)
-    ] = []
+    types: Symbols = []
 
 
 class Searching(msgspec.Struct):

@@ -33,6 +33,8 @@ MOST_SESSIONS: Final = 2048
 SHOWN_AFTER_END_S: Final = 300.0
 TELL_S: Final = 0.005
 HELD_RETRY_S: Final = 2.0
+REST_S: Final = 0.3
+"""An adapter that is attached to at the moment in which it lets go of the session before is wedged for good."""
 ATTACH_S: Final = 30.0
 AUDITED_CHARS: Final = 4000
 _HELD: Final = "already being debugged"
@@ -74,6 +76,7 @@ class Broker:
         self.sessions: Final[dict[str, Session]] = {}
         self._attaching: dict[str, asyncio.Task[None]] = {}
         self._ended_at: dict[str, float] = {}
+        self._left_at: dict[str, float] = {}
         self._stale: set[str] = set()
         self._rows: dict[str, DebugSession] = {}
         self._telling = False
@@ -142,6 +145,7 @@ class Broker:
 
     async def _attach_once(self, session: Session) -> None:
         target = session.target
+        await asyncio.sleep(self._left_at.pop(target.worker_id, 0.0) + REST_S - time.monotonic())
         channel: Any
         try:
             try:
@@ -193,18 +197,20 @@ class Broker:
         worker_id = session.target.worker_id
         channel = session.channel
         if channel is not None:
+            session.leaving = True
             try:
                 await going.leave(session)
             except DebugError as error:
                 logger.warning("detaching from %s: %s", worker_id[:8], error)
             session.channel = None
             channel.close()
+            self._left_at[worker_id] = time.monotonic()
         self.sessions.pop(worker_id, None)
         self._changed(worker_id)
 
     def _found(self, node_id: str, kept: KeptSession, channel: KeeperChannel) -> Listener | None:
-        """A keeper holds a session of an earlier hub."""
-        if not kept.note or kept.ended is not None:
+        """A keeper holds a session of an earlier hub, or held it until it ended while there was no hub."""
+        if not kept.note:
             return None
         try:
             memory = msgspec.msgpack.decode(kept.note, type=Memory)
@@ -256,6 +262,9 @@ class Broker:
     async def close(self) -> None:
         """The hub ends; what a keeper holds stays as it is."""
         await self.keepers.close()
+        for session in self.sessions.values():
+            if session.channel is not None and not session.channel.kept:
+                session.channel.close()
 
 
 def _may_see(caller: Caller, target: Target) -> bool:

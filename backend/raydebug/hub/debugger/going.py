@@ -45,13 +45,16 @@ async def resume(session: Session, who: str, arguments: dict[str, Any]) -> dict[
 async def let_go(session: Session, threads: list[Thread]) -> None:
     """In each stopped thread: forget what was shown of it, take tracing away if nothing needs it, and go on."""
     free = not session.breakpoints.need_tracing
-    for thread in threads:
-        await session.probe("go_on", thread, free=free)
     others = [one for one in session.threads.values() if one.stopped and one not in threads]
     if free and session.tracing and not others:
-        await session.probe("free_all")
-        session.tracing = False
+        # Before any goes on: its next breakpoint() may come at once.
+        session.tracing = bool((await session.probe("free_all")).get("kept"))
         session.changed()
+    asked = [asyncio.ensure_future(session.probe("go_on", thread, free=free)) for thread in threads]
+    # One that still evaluates keeps no other from going on.
+    for outcome in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
 
 
 def step(command: str) -> Any:
@@ -140,9 +143,9 @@ async def run_beside(session: Session, expression: str) -> Any:
 
 async def leave(session: Session) -> None:
     """Detach: everything goes on, at its own speed."""
+    await session.probe("forget")
+    await session.probe("free_all", stepping=True)
     for thread in session.threads.values():
         if thread.stopped and thread.busy is None and thread.native is not None:
             await session.probe("free_this_thread", thread)
-    await session.probe("forget")
-    await session.probe("free_all")
     await session.request("disconnect", terminateDebuggee=False)

@@ -226,8 +226,9 @@ class _Link:
         failures = 0
         while True:
             self._poke.clear()
+            wanted = self._wanted or bool(self.channels)
             try:
-                await self._connect_and_listen()
+                await self._connect_and_listen(wanted)
                 problem = Unreachable("connecting", "The connection to the keeper ended; it is being dialed again.")
             except asyncio.CancelledError:
                 self._lost("the hub ends")
@@ -240,6 +241,8 @@ class _Link:
             except Exception as error:
                 log.exception("the connection to the keeper of node %s failed", self.address.node_id)
                 problem = Unreachable("connecting", f"The hub failed on this connection: {error}")
+            if self._wanted and not wanted and not self._up.is_set():
+                continue  # it was only looked for; now it is to be started
             failures = 0 if self._up.is_set() else failures + 1
             self._problem = problem
             self._lost(problem.note)
@@ -251,11 +254,11 @@ class _Link:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._poke.wait(), pause)
 
-    async def _connect_and_listen(self) -> None:
+    async def _connect_and_listen(self, wanted: bool) -> None:
         secret = await self.owner.secret()
         if not secret:
             raise Unreachable("connecting", "The cluster's secret isn't known yet.", 1.0)
-        path = AGENT_KEEPER_PATH if self._wanted or self.channels else f"{AGENT_KEEPER_PATH}?running"
+        path = AGENT_KEEPER_PATH if wanted else f"{AGENT_KEEPER_PATH}?running"
         ws = await dial(self.owner.http, self.address, path, "keeper", MESSAGE_BYTES)
         sending = None
         try:

@@ -90,11 +90,13 @@ def restore(session: Session, memory: Memory, evaluating: bool) -> None:
 
 def will(session: Session) -> list[WillRequest]:
     """How the worker is left when no hub comes back: free of tracing, and going on."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+    # All first: what takes tracing away from every thread rests in each until its next call of a function.
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("evaluate", {"expression": probe.call("free_all", stepping=True), "context": "clipboard"})
+    ]
     for thread in session.threads.values():
         if thread.stopped and thread.busy is None and (frame_id := thread.native) is not None:
             free = probe.call("free_this_thread")
             asked.append(("evaluate", {"expression": free, "frameId": frame_id, "context": "clipboard"}))
-    asked.append(("evaluate", {"expression": probe.call("free_all"), "context": "clipboard"}))
     asked.append(("disconnect", {"terminateDebuggee": False}))
     return [WillRequest(command, msgspec.json.encode(arguments)) for command, arguments in asked]

@@ -91,6 +91,7 @@ class Session:
         self._stops = 0
         self._seen = 0
         self._orphans = 0
+        self.leaving = False
         self._noted = 0
         self._odd = self._naming = self._going = False
         self._initialized: asyncio.Event = asyncio.Event()
@@ -151,11 +152,14 @@ class Session:
         """Take over from an earlier hub: what it left as a note, then the events since. Raises msgspec.MsgspecError."""
         memory = msgspec.msgpack.decode(kept.note, type=Memory)
         self.channel = channel
-        self.state = "running"
         self._stops, self._seen = memory.stops, memory.seen
         restore(self, memory, any(command == "evaluate" for command, _ in kept.asked))
+        self.state = "stopped" if any(thread.stopped for thread in self.threads.values()) else "running"
+        self.leaving = kept.ended is not None  # then it is known why, and its last events don't tell
         for event in kept.events:
             self.event(event)
+        if self.leaving or self.channel is None:
+            return
         self.found(kept.asked)
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
@@ -316,8 +320,15 @@ class Session:
         self._orphans = sum(command == "evaluate" for command, _ in asked)
         self.changed()
 
-    def _on_initialized(self, body: dict[str, Any], at_ns: int) -> None:
+    def _on_initialized(self, body: Any, at_ns: int) -> None:
         self._initialized.set()
+
+    def _on_terminated(self, body: Any, at_ns: int) -> None:
+        """The process has ended. debugpy's adapter outlives it, and would keep the connection."""
+        if self.channel is not None and not self.leaving:
+            channel = self.channel
+            self.ended("the process has ended")
+            channel.close()
 
     def _on_stopped(self, body: bodies.Stopped, at_ns: int) -> None:
         thread = self._known(body.thread_id)
@@ -329,6 +340,7 @@ class Session:
         text = None if body.text is None else clipped(body.text)
         thread.stops(self._stops, clipped(body.reason), text, at_ns, called)
         self.state = "stopped"
+        self.tracing = True  # breakpoint() turns it on, in all threads
         self.breakpoints.hit(hit)
         self._arrive(thread)
         if self.breakpoints.run_to is not None:
@@ -479,7 +491,8 @@ class Session:
 
 
 _EVENTS: Final[dict[str, tuple[Any, Callable[[Session, Any, int], None]]]] = {
-    "initialized": (dict[str, Any] | None, Session._on_initialized),
+    "initialized": (Any, Session._on_initialized),
+    "terminated": (Any, Session._on_terminated),
     "stopped": (bodies.Stopped, Session._on_stopped),
     "continued": (bodies.Continued, Session._on_continued),
     "thread": (bodies.ThreadChanged, Session._on_thread),
