@@ -130,6 +130,8 @@ interface Asked {
   args: Record<string, unknown>;
 }
 
+let current: DebugHub | null = null;
+
 /** Signs in, answers `connection.ask`, and sends the rows of sessions as the stream would. */
 export class DebugHub {
   readonly made: { asked: Asked[]; sessions: Map<string, DebugSession>; put: (worker: string, over: object) => void };
@@ -139,7 +141,11 @@ export class DebugHub {
 
   constructor(sites: PausedSite[], role: Role = "debugger") {
     useLink.setState({ phase: "live", welcome: welcome(role) });
-    const tell = (set: DebugSession[]) => act(() => takePatch(patch("debug", false, { sessions: { set, drop: [] } })));
+    current = this;
+    // A step that a test left behind ends in the next one, which has a hub of its own.
+    const tell = (set: DebugSession[]) => {
+      if (current === this) act(() => takePatch(patch("debug", false, { sessions: { set, drop: [] } })));
+    };
     this.made = new MadeUpDebugger({ paused: sites }, tell, { pace: 5, wait: 1 });
     vi.spyOn(connection, "subscribe").mockReturnValue(() => undefined);
     vi.spyOn(connection, "ask").mockImplementation(async (question) => {

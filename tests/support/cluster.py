@@ -69,7 +69,9 @@ class RayCluster:
         self.ray = str(Path(python).parent / "ray")
         # A busy machine starts slowly: Ray's own limit of 30 s for a raylet isn't what is tested here.
         patience = {"RAY_raylet_start_wait_time_s": "180"}
-        self.env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **patience, **(env or {})}
+        # A token that any ray.init() has left in the home would put each cluster into token mode.
+        open_mode = {"RAY_AUTH_MODE": "disabled"}
+        self.env = {**open_mode, **os.environ, "RAY_USAGE_STATS_ENABLED": "0", **patience, **(env or {})}
         self.env.pop("RAY_ADDRESS", None)
         # Socket paths are limited to 107 bytes: keep the directory short.
         self.temp_dir = Path(tempfile.mkdtemp(prefix="rd-", dir="/tmp"))

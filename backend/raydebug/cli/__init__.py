@@ -10,8 +10,11 @@ import click
 from raydebug import __version__
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "attach": ("raydebug.cli.attach:attach", "A console in the terminal on one stopped worker."),
+    "continue": ("raydebug.cli.evaluate:resume", "Let stopped workers go on."),
     "demo": ("raydebug.demo.command:demo", "Run a small training job to try raydebug on."),
     "doctor": ("raydebug.cli.doctor:doctor", "Check the cluster: what is missing, why, and what mends it."),
+    "eval": ("raydebug.cli.evaluate:evaluate", "Evaluate an expression on one stopped rank, or on many at once."),
     "grant": ("raydebug.cli.grant:grant", "Give a teammate a link with limited rights; list and revoke them."),
     "install-plugin": ("raydebug.cli.install:install_plugin", "Put the plugin into a Ray in another environment."),
     "paused": ("raydebug.cli.topology:paused", "Where workers and drivers wait at a breakpoint."),

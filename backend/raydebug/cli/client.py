@@ -121,6 +121,10 @@ class Client:
             return UnreachableError(body.message, body.hint)
         return CommandError(body.message, body.hint)
 
+    def headers(self) -> list[tuple[str, str]]:
+        """What a websocket must carry beside the token: Ray's own, where Ray asked for it."""
+        return [("Authorization", f"Bearer {self._ray_token}")] if self._ray_token else []
+
     def _decoded(self, data: bytes, kind: type[T]) -> T:
         try:
             return msgspec.json.decode(data, type=kind)

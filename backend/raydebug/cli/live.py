@@ -6,22 +6,27 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable
+from inspect import signature
 from types import TracebackType
 from typing import Any, Final
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from raydebug.api.errors import ErrorBody
 from raydebug.api.names import PROTOCOL, URL_PREFIX
 from raydebug.api.stream import Debug, Hello, HubMessage, Patch, Refused, Reply, Subscribe, Topic, Welcome
+
+from .local import is_here
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(HubMessage).decode
 _MOST: Final = 64 << 20
 _KEYS: Final = {"paused": "site_id", "sessions": "worker_id", "actors": "actor_id", "groups": "group_id"}
 _KEYS_MORE: Final = {"nodes": "node_id", "jobs": "job_id", "sources": "name"}
+_NO_PROXY: Final[dict[str, Any]] = {"proxy": None} if "proxy" in signature(connect).parameters else {}
+"""websockets 15 and later go through the environment's proxy, to this machine, too."""
 
 
 class LiveError(Exception):
@@ -55,12 +60,17 @@ class Live:
     async def __aenter__(self) -> Live:
         try:
             self._socket = await connect(
-                self._url, additional_headers=self._headers, max_size=_MOST, compression=None, open_timeout=10
+                self._url,
+                additional_headers=self._headers,
+                max_size=_MOST,
+                compression=None,
+                open_timeout=10,
+                **(_NO_PROXY if is_here(self._url.replace("ws", "http", 1)) else {}),
             )
         except InvalidStatus as error:
             status = error.response.status_code
             raise LiveError(ErrorBody(f"http_{status}", f"{self._url} answered HTTP {status}.")) from error
-        except (OSError, asyncio.TimeoutError) as error:
+        except (OSError, asyncio.TimeoutError, WebSocketException) as error:
             raise LiveError(ErrorBody("unreachable", f"{self._url} can't be reached: {error}")) from error
         self._reading = asyncio.create_task(self._read(self._socket))
         await self._socket.send(_encode(Hello(protocol=PROTOCOL, token=self._token)))

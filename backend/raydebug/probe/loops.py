@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
 import os
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
+from .frames import is_subtle
 from .text import short, type_name
 
 MOST = 1000
@@ -33,12 +37,15 @@ def _name(task: Any) -> str:
 
 
 def _task(task: Any, current: Any) -> dict[str, Any]:
-    coroutine = task.get_coro()
-    file, line = place(coroutine)
+    chain = list(awaits(task.get_coro()))
+    if task is current and not any(frame for _, frame in chain):
+        # Compiled code that runs doesn't name what it awaits; but that is on this thread's stack.
+        chain += on_stack()
+    file, line = place(chain)
     state = "current" if task is current else "done" if task.done() else "waiting"
     return {
         "name": _name(task),
-        "coroutine": _coroutine(coroutine),
+        "coroutine": _coroutine(chain),
         "file": file,
         "line": line,
         "state": state,
@@ -46,28 +53,62 @@ def _task(task: Any, current: Any) -> dict[str, Any]:
     }
 
 
-def _coroutine(coroutine: Any) -> str:
+def awaits(coroutine: Any) -> Iterator[tuple[Any, types.FrameType | None]]:
+    """A coroutine and what it awaits, and so on, each with its frame where it has one."""
+    for _ in range(MOST_DEEP):
+        if coroutine is None:
+            return
+        if type(coroutine).__name__ == "coroutine_wrapper":
+            # What ``__await__`` of a coroutine gives, as Ray's compiled code asks for it: it doesn't name its own.
+            coroutine = next((one for one in gc.get_referents(coroutine) if type(one) is types.CoroutineType), None)
+            continue
+        frame = following = None
+        for prefix, waits in (("cr", "cr_await"), ("gi", "gi_yieldfrom"), ("ag", "ag_await")):
+            found = getattr(coroutine, f"{prefix}_frame", None)
+            frame = found if isinstance(found, types.FrameType) else frame
+            following = following or getattr(coroutine, waits, None)
+        yield coroutine, frame
+        coroutine = following
+
+
+def on_stack() -> list[tuple[Any, types.FrameType | None]]:
+    """The frames of coroutines in which the calling thread is, the outermost first."""
+    found: list[tuple[Any, types.FrameType | None]] = []
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_flags & inspect.CO_COROUTINE:
+            found.append((frame.f_code, frame))
+        frame = frame.f_back
+    return found[::-1]
+
+
+def _coroutine(chain: list[tuple[Any, types.FrameType | None]]) -> str:
+    """The name of the outermost that isn't Ray's or asyncio's."""
+    for coroutine, frame in chain:
+        if frame is not None and not is_subtle(path := frame.f_code.co_filename) and not path.startswith(_asyncio()):
+            return _named(coroutine)
+    return _named(chain[0][0]) if chain else "?"
+
+
+def _named(coroutine: Any) -> str:
     name = getattr(coroutine, "__qualname__", None)
+    if type(coroutine) is types.CodeType:
+        name = getattr(coroutine, "co_qualname", coroutine.co_name)
     return name[:200] if isinstance(name, str) else short(coroutine, 200)[0] or type_name(type(coroutine))
 
 
-def place(coroutine: Any) -> tuple[str | None, int | None]:
-    """The innermost line of the chain of awaits that isn't asyncio's own."""
-    own = os.path.dirname(getattr(sys.modules["asyncio"], "__file__", "") or "") + os.sep
+def place(chain: list[tuple[Any, types.FrameType | None]]) -> tuple[str | None, int | None]:
+    """The innermost line that isn't asyncio's own."""
     best: tuple[str | None, int | None] = (None, None)
-    for _ in range(MOST_DEEP):
-        if coroutine is None:
-            break
-        following = None
-        for prefix, waits in (("cr", "cr_await"), ("gi", "gi_yieldfrom"), ("ag", "ag_await")):
-            frame = getattr(coroutine, f"{prefix}_frame", None)
-            if isinstance(frame, types.FrameType):
-                path = frame.f_code.co_filename
-                if best[0] is None or not path.startswith(own):
-                    best = (path, frame.f_lineno)
-            following = following or getattr(coroutine, waits, None)
-        coroutine = following
+    for _, frame in chain:
+        if frame is not None and (best[0] is None or not frame.f_code.co_filename.startswith(_asyncio())):
+            best = (frame.f_code.co_filename, frame.f_lineno)
     return best
+
+
+def _asyncio() -> str:
+    """The folder of its files."""
+    return os.path.dirname(getattr(sys.modules["asyncio"], "__file__", "") or "") + os.sep
 
 
 def ray_task(task: Any) -> str | None:

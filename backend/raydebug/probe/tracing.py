@@ -10,11 +10,12 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-import types
 from collections.abc import Callable
 from typing import Any
 
 TCP, NODELAY = 6, 1
+# pydevd's STATE_RUN.
+_RUN = 1
 
 
 def _part(name: str) -> Any:
@@ -45,28 +46,40 @@ def free_this_thread() -> dict[str, Any]:
     return state()
 
 
-def free_all() -> dict[str, Any]:
+def free_all(stepping: bool = False) -> dict[str, Any]:
     """No trace in any thread, those to come included. Threads that run lose theirs at their next call.
 
-    Only when no thread is stepping, and those that stand are about to go on.
+    Those that stand must be about to go on. A thread that runs to the end of a step, or into the ``breakpoint()`` that
+    it has just called, keeps its trace, or it would never stop; but not with ``stepping``. ``kept``: how many do.
     """
     if by_monitoring():
-        _stop_monitoring()
-        return state()
+        kept = 0 if stepping else sum(map(_steps, list(_active())))
+        if not kept:
+            _stop_monitoring()
+        return {**state(), "kept": kept}
     threading.settrace(None)
     monkey = sys.modules.get("_pydev_bundle.pydev_monkey")
     if monkey is not None:
         monkey.undo_patch_thread_modules()
-    own = _own_threads()
-    for ident, frame in sys._current_frames().items():
-        step: types.FrameType | None = None if ident in own else frame
+    kept = 0
+    for ident in _program_threads():
+        if not stepping and _steps(ident):
+            kept += 1
+            continue
+        step = sys._current_frames().get(ident)
         while step is not None:
             # Debugpy's tracer of a frame brings the thread's back at the frame's next line.
             if step.f_trace is not None:
                 step.f_trace = None
             step = step.f_back
-    _set_trace(_remove, create_dummy_thread=False)
-    return state()
+        _part("pydevd_tracing").set_trace_to_threads(_remove, {ident}, create_dummy_thread=False)
+    return {**state(), "kept": kept}
+
+
+def _steps(ident: int) -> bool:
+    """Whether this thread runs and is to stop soon: at the end of a step, or in ``breakpoint()``."""
+    info = getattr(_active().get(ident), "additional_info", None)
+    return info is not None and info.pydev_step_cmd != -1 and info.pydev_state == _RUN
 
 
 def _settrace() -> Callable[[Any], None]:
@@ -81,19 +94,22 @@ def _remove(*_: Any) -> None:
     _settrace()(None)
 
 
-def _set_trace(tracer: Any, create_dummy_thread: bool) -> None:
-    """In all threads of the program, also those that the interpreter knows but that run no Python just now."""
-    idents = threads()
-    wanted = None if idents is None else set(idents) - _own_threads()
-    _part("pydevd_tracing").set_trace_to_threads(tracer, wanted, create_dummy_thread)
+def _active() -> dict[int, threading.Thread]:
+    """By ident; debugpy hides its own from ``threading.enumerate``."""
+    found: dict[int, threading.Thread] = getattr(threading, "_active", {})
+    return found
 
 
-def _own_threads() -> set[int | None]:
-    """debugpy's, which it hides from ``threading.enumerate``."""
-    active: dict[int, threading.Thread] = getattr(threading, "_active", {})
+def _program_threads() -> set[int]:
+    """Of the program, also those that the interpreter knows but that run no Python just now."""
+    return set(threads() or sys._current_frames()) - _own_threads()
+
+
+def _own_threads() -> set[int]:
+    """debugpy's."""
     return {
-        thread.ident
-        for thread in list(active.values())
+        ident
+        for ident, thread in list(_active().items())
         if getattr(thread, "pydev_do_not_trace", False) or getattr(thread, "is_pydev_daemon_thread", False)
     }
 
@@ -109,7 +125,8 @@ def arm() -> dict[str, Any]:
         monitoring.restart_events()
         return state()
     debugger.patch_threads()
-    _set_trace(debugger.get_thread_local_trace_func(), create_dummy_thread=True)
+    tracer = debugger.get_thread_local_trace_func()
+    _part("pydevd_tracing").set_trace_to_threads(tracer, _program_threads(), create_dummy_thread=True)
     debugger.set_tracing_for_untraced_contexts()
     return state()
 

@@ -72,7 +72,7 @@ export const debuggerWords = {
   notAttached: (who: string): string => `Not attached to ${who}`,
   notAttachedBody: "Attaching shows its stack and values. It waits until someone continues it.",
   notAttachedRunning: "Attaching doesn't stop it. Pause, or a breakpoint set here, does.",
-  unknownWorker: "This worker isn't known here (any more).",
+  unknownWorker: "This worker has ended, or isn't known here.",
   attaching: (who: string): string => `Attaching to ${who}`,
   failedTitle: "Attaching failed",
   heldBy: (who: string): string => `Another debugger is attached: ${who}. It is tried again until you stop it.`,

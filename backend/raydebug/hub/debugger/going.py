@@ -47,12 +47,14 @@ async def let_go(session: Session, threads: list[Thread]) -> None:
     free = not session.breakpoints.need_tracing
     others = [one for one in session.threads.values() if one.stopped and one not in threads]
     if free and session.tracing and not others:
-        # Before they go: what takes tracing away from all rests in each thread until its next call of a function.
-        await session.probe("free_all")
-        session.tracing = False
+        # Before any goes on: its next breakpoint() may come at once.
+        session.tracing = bool((await session.probe("free_all")).get("kept"))
         session.changed()
-    for thread in threads:
-        await session.probe("go_on", thread, free=free)
+    asked = [asyncio.ensure_future(session.probe("go_on", thread, free=free)) for thread in threads]
+    # One that still evaluates keeps no other from going on.
+    for outcome in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
 
 
 def step(command: str) -> Any:
@@ -142,7 +144,7 @@ async def run_beside(session: Session, expression: str) -> Any:
 async def leave(session: Session) -> None:
     """Detach: everything goes on, at its own speed."""
     await session.probe("forget")
-    await session.probe("free_all")
+    await session.probe("free_all", stepping=True)
     for thread in session.threads.values():
         if thread.stopped and thread.busy is None and thread.native is not None:
             await session.probe("free_this_thread", thread)

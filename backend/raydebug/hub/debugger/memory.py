@@ -92,7 +92,7 @@ def will(session: Session) -> list[WillRequest]:
     """How the worker is left when no hub comes back: free of tracing, and going on."""
     # All first: what takes tracing away from every thread rests in each until its next call of a function.
     asked: list[tuple[str, dict[str, Any]]] = [
-        ("evaluate", {"expression": probe.call("free_all"), "context": "clipboard"})
+        ("evaluate", {"expression": probe.call("free_all", stepping=True), "context": "clipboard"})
     ]
     for thread in session.threads.values():
         if thread.stopped and thread.busy is None and (frame_id := thread.native) is not None:

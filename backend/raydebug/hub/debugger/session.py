@@ -321,6 +321,7 @@ class Session:
         text = None if body.text is None else clipped(body.text)
         thread.stops(self._stops, clipped(body.reason), text, at_ns, called)
         self.state = "stopped"
+        self.tracing = True  # breakpoint() turns it on, in all threads
         self.breakpoints.hit(hit)
         self._arrive(thread)
         if self.breakpoints.run_to is not None:

@@ -1,5 +1,5 @@
 import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
-import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, configure, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { DebugHub } from "../../../test/debug";
 import { actor, job, node, patch, site, thread } from "../../../test/rows";
@@ -14,6 +14,9 @@ import type { CodeViewProps } from "./source/CodeView";
 import { freshState, useDebug } from "./state";
 
 const t = en.debugger;
+// What is waited for comes; how soon is the machine's affair.
+configure({ asyncUtilTimeout: 20_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 // jsdom has no layout, which an editor needs; that one is tried in a browser (e2e/specs).
 vi.mock("./source/CodeView", () => ({
@@ -97,7 +100,7 @@ beforeEach(() => {
   useCluster.setState(useCluster.getInitialState(), true);
   useLink.setState({ ...useLink.getInitialState(), phase: "live" }, true);
   useDebug.setState(freshState(), true);
-  useConsoles.setState({ held: new Map() });
+  useConsoles.setState({ held: new Map(), ahead: new Map() });
   useWatches.setState({ expressions: [], values: new Map() });
 });
 
@@ -336,6 +339,18 @@ describe("the console", () => {
       { args: { expression: "epoch", context: "repl", frameId: 100 } },
       {},
     ]);
+  });
+
+  it("shows a result before its entry is there, and once", async () => {
+    await show();
+    await attached();
+    hub.slow.add("console");
+    await type("epoch");
+    await waitFor(() => expect(entries().map((one) => one.dataset.kind)).toEqual(["note", "input", "result"]));
+    hub.slow.clear();
+    await hub.flush();
+    await waitFor(() => expect(entries().at(-1)?.textContent).toContain("2.4 ms"));
+    expect(entries().map((one) => one.dataset.kind)).toEqual(["note", "input", "result"]);
   });
 
   it("says which evaluation hasn't come back", async () => {

@@ -46,20 +46,30 @@ function NotAttached({ worker }: { worker: string }) {
   const actors = useTable("actors");
   const paused = useTable("paused");
   const jobs = useTable("jobs");
+  const groups = useTable("groups");
   const member = [...paused.values()].flatMap((site) => site.members).find((one) => one.worker_id === worker);
   const actor = [...actors.values()].find((one) => one.worker_id === worker);
   const driver = [...jobs.values()].find((one) => one.driver.worker_id === worker);
   const who = member
     ? nameOf(member, t)
     : actor
-      ? nameOf({ ...actor, group: null, worker_type: "worker", pid: actor.pid ?? 0 }, t)
+      ? nameOf(
+          {
+            ...actor,
+            group: groups.get(actor.group_id ?? "")?.name ?? null,
+            worker_type: "worker",
+            pid: actor.pid ?? 0,
+          },
+          t,
+        )
       : driver
         ? t.driver
         : null;
-  const body = who === null ? t.unknownWorker : member ? t.notAttachedBody : t.notAttachedRunning;
+  const over = actor?.state === "dead";
+  const body = who === null || over ? t.unknownWorker : member ? t.notAttachedBody : t.notAttachedRunning;
   return (
     <EmptyState title={t.notAttached(who ?? worker.slice(0, 8))} body={body}>
-      {right === "act" ? (
+      {over ? null : right === "act" ? (
         <Button kind="primary" onClick={() => void attach(worker)} data-testid="attach">
           {t.attach}
         </Button>

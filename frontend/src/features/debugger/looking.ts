@@ -1,11 +1,11 @@
 // Fetches what a stop has to show, and throws away what comes for another one.
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { askDebug, reasonOf } from "../../api/debug";
 import { useLink } from "../../api/stores";
 import type { DebugSession, DebugThread, Look } from "../../api/types.gen";
 import { isStopped, newestStop } from "./follow";
-import { sessionOf, stopKey, threadOf, useRight } from "./session";
-import { arrive, type Shown, type Source, useDebug, withTab } from "./state";
+import { sessionOf, stopKey, threadOf, useBusy, useRight } from "./session";
+import { arrive, edited, type Shown, type Source, useDebug, withTab } from "./state";
 import { ofKey, PAGE, type Page, type Want, withAnswer } from "./tree";
 
 /** Of the variables' tree: a step within a function keeps what is unfolded. */
@@ -143,6 +143,13 @@ export function useLooking(session: DebugSession | null): void {
   useEffect(() => {
     if (stopped !== null) arrive(stopped, newest);
   }, [stopped, newest]);
+  // What a long evaluation changed is seen when it has come back; until then the thread answers nothing.
+  const busy = useBusy(session, thread);
+  const wasBusy = useRef(false);
+  useEffect(() => {
+    if (wasBusy.current && !busy) edited();
+    wasBusy.current = busy;
+  }, [busy]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stop names session and thread; the others ask anew
   useEffect(() => {
     if (stopped === null || !session || !thread || right !== "act" || !live) return;

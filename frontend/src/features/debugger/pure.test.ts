@@ -176,6 +176,14 @@ describe("what is said of a value", () => {
   ])("%j", (valued, expected) => expect(say(valued)).toMatchObject(expected));
 });
 
+it("says a shape and a dtype once", () => {
+  const summary = { kind: "tensor", shape: [64, 5], dtype: "float32", device: "cpu" };
+  const said = (value: string, over = {}) => say({ value, type: "torch.Tensor", summary: { ...summary, ...over } });
+  expect(said("Tensor[64×5] float32 grad [[0.1, …]]")).toMatchObject({ main: "Tensor(64, 5)", rest: "[[0.1, …]]" });
+  expect(said("Tensor[64×5] bfloat16 cuda:0")).toMatchObject({ main: "Tensor(64, 5)", rest: "" });
+  expect(said("Tensor[] float32 grad 0.38", { shape: [] })).toMatchObject({ main: "0.38", meta: "f32" });
+});
+
 describe("what the probe says of an array", () => {
   it("is checked", () => {
     for (const bad of [null, 5, "x", [], {}, { cells: 5 }]) {

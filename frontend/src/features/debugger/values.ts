@@ -10,7 +10,7 @@ export interface Valued {
 export interface Said {
   /** The value itself, or for what has a shape its type with the shape. */
   main: string;
-  look: "number" | "text" | "word" | "plain";
+  look: "number" | "text" | "word" | "plain" | "wrong";
   /** dtype and device, or length. */
   meta: string;
   /** What is in it, where `main` doesn't say it. */
@@ -34,9 +34,13 @@ export function shortDtype(dtype: string): string {
   return SHORT[name] ?? name;
 }
 
+const HEAD =
+  /^[\w.]+\[[\d×]*\](?: (?:torch\.)?(?:bool|b?float\d*|u?int\d*|complex\d*|q\w+))?(?: (?:cuda|mps|xpu|meta|hpu)\S*)?(?: grad)? ?/;
+
 const bareType = (type: string): string => type.slice(type.lastIndexOf(".") + 1);
 
 export function lookOf(type: string | undefined, value: string): Said["look"] {
+  if (type === "error") return "wrong";
   if (type === "int" || type === "float" || type === "complex") return "number";
   if (type === "str" || type === "bytes") return "text";
   if (type === "bool" || type === "NoneType" || value === "None" || value === "True" || value === "False")
@@ -50,13 +54,10 @@ export function say({ value, type = "", summary }: Valued): Said {
   const { shape, dtype, device, length } = summary;
   const meta = [dtype ? shortDtype(dtype) : "", device && device !== "cpu" ? device : ""].filter(Boolean).join(" ");
   if (shape) {
-    if (shape.length === 0 && !summary.pending) return { main: value, look: "number", meta, rest: "" };
-    return {
-      main: `${bareType(type) || summary.kind}(${shape.join(", ")})`,
-      look: "plain",
-      meta,
-      rest: summary.pending ? "" : value,
-    };
+    // The probe's text begins with type, shape and dtype, which are said here already.
+    const rest = summary.pending ? "" : value.replace(HEAD, "");
+    if (shape.length === 0 && rest !== "") return { main: rest, look: "number", meta, rest: "" };
+    return { main: `${bareType(type) || summary.kind}(${shape.join(", ")})`, look: "plain", meta, rest };
   }
   if (look === "text") return { main: value, look, meta: "", rest: "" };
   if (length !== null && length !== undefined)

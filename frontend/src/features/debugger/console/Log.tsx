@@ -8,16 +8,21 @@ import { cx } from "../../../ui/widgets";
 import s from "../console.module.css";
 import { Tree } from "../right/Tree";
 import { say } from "../values";
-import { type Block, blocksOf, slowOnes } from "./entries";
-import { useConsole } from "./store";
+import { type Ahead, type Block, blocksOf, entriesAhead, slowOnes } from "./entries";
+import { useConsole, useConsoles } from "./store";
 
 const NEAR_PX = 24;
+const NONE: readonly Ahead[] = [];
 
 /** Output, results, errors; stays at its end unless one has scrolled up. */
 export function Log({ session }: { session: DebugSession }) {
   const { debugger: t } = useWords();
   const held = useConsole(session);
-  const blocks = useMemo(() => blocksOf(held.entries), [held.entries]);
+  const ahead = useConsoles((state) => state.ahead.get(session.worker_id)) ?? NONE;
+  const blocks = useMemo(
+    () => [...blocksOf(held.entries), ...blocksOf(entriesAhead(ahead, held.entries))],
+    [held.entries, ahead],
+  );
   const now = useClock((clock) => clock.now);
   const slow = slowOnes(session.evaluations, now);
   const box = useRef<HTMLDivElement>(null);
@@ -70,6 +75,10 @@ interface EntryProps {
   worker: string;
 }
 
+/** Blocks are made anew with each entry; most of them are what they were. */
+const sameEntry = (a: EntryProps, b: EntryProps): boolean =>
+  a.block.entry === b.block.entry && a.text === b.text && a.worker === b.worker;
+
 const Entry = memo(function Entry({ block, text, worker }: EntryProps) {
   const { debugger: t } = useWords();
   const { entry } = block;
@@ -103,7 +112,7 @@ const Entry = memo(function Entry({ block, text, worker }: EntryProps) {
       </span>
     </div>
   );
-});
+}, sameEntry);
 
 /** A result with something in it, as a tree of one root. */
 function Result({ entry, worker }: { entry: ConsoleEntry; worker: string }) {

@@ -1,5 +1,5 @@
 // The console of a session: entries by number, the newest kept.
-import type { Console, ConsoleEntry, DebugSession, Evaluation } from "../../../api/types.gen";
+import type { Console, ConsoleEntry, DebugSession, Evaluated, Evaluation } from "../../../api/types.gen";
 
 export const MOST_ENTRIES = 5000;
 
@@ -38,6 +38,35 @@ export const SLOW_MS = 1000;
 
 export const slowOnes = (evaluations: readonly Evaluation[], nowMs: number): Evaluation[] =>
   evaluations.filter((one) => nowMs - one.since_ns / 1e6 >= SLOW_MS);
+
+/** What this page asked for and has the answer to; the console's own entries of it come a round trip later. */
+export interface Ahead {
+  expression: string;
+  at_ns: number;
+  value: Evaluated;
+}
+
+/** The entries that are about to come, so that a result is seen as soon as it is there. */
+export function entriesAhead(ahead: readonly Ahead[], entries: readonly ConsoleEntry[]): ConsoleEntry[] {
+  if (ahead.length === 0) return [];
+  const held = new Set(entries.slice(-100).map((one) => `${one.kind} ${one.evaluation}`));
+  return ahead.flatMap(({ expression, at_ns, value }): ConsoleEntry[] => {
+    const evaluation = value.evaluation ?? 0;
+    if (held.has(`result ${evaluation}`)) return [];
+    const common = { number: -evaluation, at_ns, evaluation, running: value.running ?? false };
+    const result: ConsoleEntry = {
+      ...common,
+      kind: "result",
+      text: value.result,
+      type: value.type ?? "",
+      variablesReference: value.variablesReference ?? 0,
+      summary: value.summary ?? null,
+    };
+    return held.has(`input ${evaluation}`)
+      ? [result]
+      : [{ ...common, number: -evaluation - 0.5, kind: "input", text: expression }, result];
+  });
+}
 
 /** Consecutive pieces of what the process printed are one text, so that they can be read and copied as such. */
 export interface Block {

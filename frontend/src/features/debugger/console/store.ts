@@ -7,9 +7,20 @@ import type { DebugSession } from "../../../api/types.gen";
 import { shownFrame } from "../looking";
 import { sessionOf, useRight } from "../session";
 import { edited, notify, useDebug } from "../state";
-import { addEntries, askFrom, EMPTY, type Held } from "./entries";
+import { type Ahead, addEntries, askFrom, EMPTY, type Held } from "./entries";
 
-export const useConsoles = create<{ held: ReadonlyMap<string, Held> }>(() => ({ held: new Map() }));
+interface Consoles {
+  held: ReadonlyMap<string, Held>;
+  ahead: ReadonlyMap<string, readonly Ahead[]>;
+}
+
+export const useConsoles = create<Consoles>(() => ({ held: new Map(), ahead: new Map() }));
+
+const MOST_AHEAD = 8;
+const goAhead = (worker: string, one: Ahead): void =>
+  useConsoles.setState(({ ahead }) => ({
+    ahead: new Map(ahead).set(worker, [...(ahead.get(worker) ?? []), one].slice(-MOST_AHEAD)),
+  }));
 
 export const consoleOf = (worker: string): Held => useConsoles.getState().held.get(worker) ?? EMPTY;
 
@@ -49,6 +60,17 @@ export function useConsole(session: DebugSession): Held {
   return held;
 }
 
+/**
+ * What was evaluated may have changed what is shown. A stopped thread answers one question after the other: who goes on
+ * evaluating isn't made to wait for values in between.
+ */
+function readAgainSoon(): void {
+  window.clearTimeout(timer);
+  timer = window.setTimeout(edited, QUIET_MS);
+}
+const QUIET_MS = 250;
+let timer: number | undefined;
+
 /** Runs what was typed in the frame that is shown; without one, in the running process. */
 export async function run(worker: string, expression: string): Promise<void> {
   const { shown } = useDebug.getState();
@@ -56,14 +78,16 @@ export async function run(worker: string, expression: string): Promise<void> {
   const here = shown?.worker === worker && thread?.state === "stopped" && thread.stop === shown.stop;
   const frame = here ? shownFrame(shown) : null;
   const before = consoleOf(worker).end;
+  window.clearTimeout(timer);
   try {
-    await askDebug(worker, "evaluate", {
+    const value = await askDebug(worker, "evaluate", {
       expression,
       context: "repl",
       ...(frame ? { frameId: frame.id } : {}),
     });
+    if (!value.waiting) goAhead(worker, { expression, at_ns: Date.now() * 1e6, value });
     await refreshConsole(worker);
-    edited(); // it may have changed what is shown
+    if (!value.waiting) readAgainSoon();
   } catch (error) {
     await refreshConsole(worker);
     const told = consoleOf(worker).entries.some((one) => one.number >= before && one.kind === "error");

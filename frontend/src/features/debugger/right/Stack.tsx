@@ -33,7 +33,7 @@ export function Stack({ session }: { session: DebugSession }) {
             {shown?.exception && now ? <Exception info={shown.exception} /> : null}
             <Frames />
             {now ? <FrozenTasks worker={session.worker_id} /> : null}
-            {error !== null ? (
+            {error !== null && isStopped(thread) ? (
               <p className={cx(s.hint, s.wrong)}>
                 {t.lookFailed(error)}{" "}
                 <Button small onClick={edited}>

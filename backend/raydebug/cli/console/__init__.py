@@ -1,0 +1,1 @@
+"""The console of ``raydebug attach``: one worker, in a terminal or fed from a pipe."""

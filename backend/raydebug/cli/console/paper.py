@@ -1,0 +1,97 @@
+"""The terminal: lines that come while somebody types, and the lines typed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from rich.text import Text
+
+from raydebug.cli.screen import console, fits_utf8, show, width_of
+
+_CLEAR_LINE: Final = "\r\x1b[K"
+_WORDS: Final = " \t\n`~!@#$%^&*()-=+[{]}\\|;'\",<>/?"
+"""What ends a word that is completed: not the dot, nor the colon before a command."""
+
+Complete = Callable[[str, str], list[str]]
+"""From the line up to the cursor and its last word: what the word may become."""
+
+
+class Paper:
+    """Output. Lines may come from another thread while a prompt stands: it is drawn again below them."""
+
+    def __init__(self) -> None:
+        self._out: Final = console()
+        self.utf8: Final = fits_utf8(self._out)
+        self._lock: Final = threading.Lock()
+        self._prompt: str | None = None
+        self._typed: Callable[[], str] = str
+
+    @property
+    def width(self) -> int | None:
+        return width_of(self._out)
+
+    def put(self, *lines: Text | str) -> None:
+        self.put_all(Text(line) if isinstance(line, str) else line for line in lines)
+
+    def put_all(self, lines: Iterable[Text]) -> None:
+        with self._lock:
+            if self._prompt is not None:
+                self._raw(_CLEAR_LINE)
+            show(self._out, lines)
+            if self._prompt is not None:
+                self._raw(self._prompt + self._typed())
+            self._out.file.flush()
+
+    def prompt(self, text: str | None, typed: Callable[[], str] = str) -> None:
+        """From now on this prompt stands at the bottom, and what ``typed`` gives behind it; None: none."""
+        with self._lock:
+            self._prompt, self._typed = text, typed
+
+    def _raw(self, text: str) -> None:
+        self._out.file.write(text)
+
+
+class Reader:
+    """Input. On a terminal with readline's history and completion; from a pipe without prompts."""
+
+    def __init__(self, paper: Paper, complete: Complete) -> None:
+        self.piped: Final = not (sys.stdin.isatty() and sys.stdout.isatty())
+        self._paper: Final = paper
+        self._readline: Any = None
+        if not self.piped:
+            self._set_up(complete)
+
+    def _set_up(self, complete: Complete) -> None:
+        try:
+            import readline
+        except ImportError:
+            return  # a Python without it: no history, no completion
+        self._readline = readline
+        found: list[str] = []
+
+        def completer(word: str, state: int) -> str | None:
+            nonlocal found
+            if state == 0:
+                found = complete(readline.get_line_buffer()[: readline.get_endidx()], word)
+            return found[state] if state < len(found) else None
+
+        readline.set_completer_delims(_WORDS)
+        readline.set_completer(completer)
+        readline.parse_and_bind("tab: complete")
+
+    def read(self, prompt: str) -> str | None:
+        """The next line, without its end; None at the end of the input."""
+        if self.piped:
+            line = sys.stdin.readline()
+            return line.rstrip("\n") if line else None
+        typed = self._readline.get_line_buffer if self._readline else str
+        self._paper.prompt(prompt, typed)
+        try:
+            return input(prompt)
+        except EOFError:
+            return None
+        finally:
+            self._paper.prompt(None)
