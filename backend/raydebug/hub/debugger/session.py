@@ -20,6 +20,7 @@ from raydebug.api.keeper import KeptEvent, KeptSession
 from raydebug.dap import bodies
 from raydebug.dap.bodies import BodyError, clipped, read
 from raydebug.hub.debugger.answers import Hello, Rebuilt, Where, as_told, unpack
+from raydebug.hub.debugger.attaching import ATTACH, INITIALIZE, NODELAY
 from raydebug.hub.debugger.breakpoints import Breakpoints
 from raydebug.hub.debugger.channel import Answer, Channel, ChannelError
 from raydebug.hub.debugger.errors import DebugError
@@ -47,17 +48,6 @@ STEP_S: Final = 0.03
 MOST_THREADS: Final = 2048
 PATIENT: Final = frozenset({"attach", "evaluate"})
 """What runs code, or waits for what does, is waited for; anything else debugpy answers soon or never."""
-
-_NODELAY: Final = "__import__('pydevd').get_global_debugger().writer.sock.setsockopt(6, 1, 1)"
-"""pydevd sends each answer in two writes on a socket without TCP_NODELAY: 44 ms for each round trip without this."""
-_ATTACH: Final[dict[str, Any]] = {
-    "name": "raydebug",
-    "justMyCode": False,  # else it refuses breakpoints in site-packages, where verl lives
-    "subProcess": False,
-    "redirectOutput": True,
-    "stopAllThreadsOnSuspend": False,
-    "steppingResumesAllThreads": False,
-}
 
 
 class Session:
@@ -104,20 +94,11 @@ class Session:
     async def start(self, channel: Channel) -> None:
         """The handshake. Raises DebugError."""
         self.channel = channel
-        answer = await self._ask(
-            "initialize",
-            adapterID="debugpy",
-            clientID="raydebug",
-            clientName="raydebug",
-            linesStartAt1=True,
-            columnsStartAt1=True,
-            pathFormat="path",
-            supportsVariableType=True,
-        )
+        answer = await self._ask("initialize", **INITIALIZE)
         self.capabilities = bodies.names_that_are_true(self._read(dict[str, Any], "initialize", answer))
         filters = self._read(bodies.Capabilities, "initialize", answer).exception_breakpoint_filters
         self.available_filters = [msgspec.to_builtins(one) for one in filters[:20]]
-        attach = asyncio.ensure_future(self.request("attach", **_ATTACH))
+        attach = asyncio.ensure_future(self.request("attach", **ATTACH))
         ready = asyncio.ensure_future(self._initialized.wait())
         await asyncio.wait({attach, ready}, return_when=asyncio.FIRST_COMPLETED, timeout=ANSWER_S)
         ready.cancel()
@@ -128,7 +109,7 @@ class Session:
             raise DebugError("failed", f"debugpy didn't get ready in {ANSWER_S:g} s")
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
-            self.request("evaluate", expression=_NODELAY),
+            self.request("evaluate", expression=NODELAY),
             self.request("setExceptionBreakpoints", **self.breakpoints.exception_request()),
             self.request("configurationDone"),
             self.request("evaluate", expression=probe.bootstrap()),
@@ -419,8 +400,9 @@ class Session:
         return made
 
     def _on_continued(self, body: bodies.Continued, at_ns: int) -> None:
-        for thread in self.threads.values():
-            if thread.stopped and (body.all_threads_continued or thread.id == body.thread_id):
+        one = self.threads.get(body.thread_id) if body.thread_id is not None else None
+        for thread in self.threads.values() if body.all_threads_continued else [one]:
+            if thread is not None and thread.stopped:
                 self._resumed(thread)
         # A step is over in 3 ms: told at once, its way there would only delay where it leads.
         if not self._going:
