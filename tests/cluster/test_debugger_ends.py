@@ -157,9 +157,9 @@ async def test_a_node_that_is_lost(cluster: RayCluster) -> None:
     with job(cluster, ENDS, "far"):
         async with live(cluster) as client:
             session, _ = await attached(client, ENDS, "far")
-            others = [node, *psutil.Process(node.pid).children(recursive=True)]
-            for process in others:
+            for process in psutil.Process(node.pid).children(recursive=True):
                 process.kill()
+            node.kill()
             since = time.monotonic()
             await session.until(lambda row: row.lost_ns is not None or row.state == "ended")
             print(f"a node lost: told after {time.monotonic() - since:.2f} s: {session.row.note}")
