@@ -43,7 +43,7 @@ class Output:
     def _flush_lines(self) -> None:
         self._flushing = False
         last = self._parts[-1] if self._parts else ("", "\n")
-        self._waits = 0 if last[1].endswith("\n") else self._waits + 1
+        self._waits = 0 if last[0] == "log" or last[1].endswith("\n") else self._waits + 1
         if self._waits and self._waits * GATHER_S < LINE_S and len(last[1]) < JOINED_CHARS:
             self._say_parts(self._parts[:-1])
             self._parts = [last]
