@@ -28,6 +28,8 @@ class Adapter:
         self._seq = 1000
 
     def raw(self, data: bytes) -> None:
+        if self.writer.transport.is_closing():
+            raise ConnectionError
         self.writer.write(data)
 
     def frame(self, body: bytes) -> None:

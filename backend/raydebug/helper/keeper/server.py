@@ -7,6 +7,7 @@ import functools
 import logging
 import os
 import time
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -54,8 +55,10 @@ _decode = msgspec.msgpack.Decoder(HubToKeeper).decode
 class Line:
     """What is on its way to one hub."""
 
-    def __init__(self, hub: ServerConnection) -> None:
+    def __init__(self, hub: ServerConnection, calm: Callable[[], None]) -> None:
+        """``calm`` is called when all has been sent."""
         self.hub: Final = hub
+        self._calm: Final = calm
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._unsent = 0
 
@@ -77,6 +80,8 @@ class Line:
                 frame = await self._queue.get()
                 await self.hub.send(frame)
                 self._unsent -= len(frame)
+                if not self._unsent:
+                    self._calm()
         except ConnectionClosed:
             pass
 
@@ -91,6 +96,8 @@ class Keeper:
         self._line: Line | None = None
         self._alone_since = time.monotonic()
         self._work: set[asyncio.Task[None]] = set()
+        self._let_go: dict[str, int] = {}
+        """By session, the number of the last event that the hub wasn't told."""
 
     async def serve(self, socket_path: str) -> None:
         server = await serve_privately(self._connected, socket_path, MESSAGE_BYTES)
@@ -101,12 +108,13 @@ class Keeper:
     # The hub -------------------------------------------------------------------------------------------------------
 
     async def _connected(self, hub: ServerConnection) -> None:
-        line = Line(hub)
+        line = Line(hub, self._own_up)
         sending = None
         try:
             if not await admit(hub, self.node_id, self._secret, self._hello):
                 return
             before, self._line = self._line, line
+            self._let_go.clear()
             kept = [session.kept() for session in self._sessions.values()]  # of one moment: what comes later is queued
             if before is not None:
                 log.info("another hub has taken over")
@@ -210,8 +218,19 @@ class Keeper:
         self._tell(Opened(session=name, held_by=others))
 
     def _event(self, name: str, event: KeptEvent) -> None:
-        if self._line is not None and not (event.event == "output" and self._line.busy):
+        if self._line is None:
+            return
+        if event.event == "output" and self._line.busy:
+            self._let_go[name] = event.number
+        else:
+            self._let_go.pop(name, None)
             self._line.tell(Event(session=name, event=event))
+
+    def _own_up(self) -> None:
+        """Of what was let go the hub knows by the next event's number: where none came, by an empty one."""
+        let_go, self._let_go = self._let_go, {}
+        for name, number in let_go.items():
+            self._tell(Event(session=name, event=KeptEvent(number, time.time_ns(), "output", b"{}")))
 
     def _ended(self, name: str, reason: str) -> None:
         if name in self._sessions and self._sessions[name].ended is not None:

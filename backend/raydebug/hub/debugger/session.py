@@ -101,11 +101,12 @@ class Session:
         attach = asyncio.ensure_future(self.request("attach", **ATTACH))
         ready = asyncio.ensure_future(self._initialized.wait())
         await asyncio.wait({attach, ready}, return_when=asyncio.FIRST_COMPLETED, timeout=ANSWER_S)
+        if attach.done():
+            attach.result()  # refused
+            await asyncio.wait({ready}, timeout=ANSWER_S)
         ready.cancel()
         if not self._initialized.is_set():
             attach.cancel()
-            if attach.done() and not attach.cancelled() and (error := attach.exception()):
-                raise error
             raise DebugError("failed", f"debugpy didn't get ready in {ANSWER_S:g} s")
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
