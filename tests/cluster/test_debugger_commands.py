@@ -203,6 +203,14 @@ async def test_steps(gate: Gate) -> None:
     assert await refused(gate("runTo", threadId=thread.threadId, path="/nowhere.py", line=1)) == "failed"
 
 
+async def test_a_step_into_an_actors_own_method_arrives_there(gate: Gate) -> None:
+    """Ray wraps each method of an actor's class for its tracing."""
+    await gate.breakpoints({"line": line("after call")})
+    thread = await gate.step("stepIn", await gate.on("after call"))
+    assert (thread.function, thread.line) == ("caught", line("raised") - 1)
+    await gate.breakpoints()
+
+
 async def test_set_next_statement(gate: Gate) -> None:
     await gate.breakpoints({"line": line("first")})
     thread = await gate.on("first")
