@@ -124,7 +124,8 @@ async def test_the_helper_is_killed(cluster: RayCluster, driver: Job) -> None:
 
 
 async def test_the_keeper_is_killed(cluster: RayCluster, driver: Job) -> None:
-    """Its sockets go with it, so its workers go on; and the page says why."""
+    """Its sockets go with it, so its workers go on, at their full speed; and the page says why."""
+    first = rounds(driver)[0]
     async with live(cluster) as client:
         session = await stopped_session(client)
         thread = await session.stopped(STOP)
@@ -134,6 +135,8 @@ async def test_the_keeper_is_killed(cluster: RayCluster, driver: Job) -> None:
         row = await session.until(lambda row: row.state == "ended" and row)
         assert "keeper" in (row.note or "")
         await driver.said(f'"round": {before},')
+        after = rounds(driver)[before]
+        assert max(after[name] / first[name] for name in first) < 2.5
         # With the next keeper all is as before.
         session, thread = await attached(client, SPEEDS, "stop")
         assert session.row.keeper
