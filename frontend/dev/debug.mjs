@@ -184,6 +184,7 @@ export class MadeUpDebugger {
       breakpoints: [],
       functions: [],
       filters: ["uncaught"],
+      types: [],
       available_filters: [
         { filter: "raised", label: "Raised Exceptions" },
         { filter: "uncaught", label: "Uncaught Exceptions" },
@@ -401,7 +402,7 @@ export class MadeUpDebugger {
       case "setFunctionBreakpoints":
         return done(this.put(worker, { functions: args.names }));
       case "setExceptionBreakpoints":
-        return done(this.put(worker, { filters: args.filters }));
+        return done(this.put(worker, { filters: args.filters, types: args.types ?? [] }));
       case "modules": {
         const all = ["dp_actor", "core_algos", "fsdp_workers", "ray_trainer", "reward_fn"].map((name) => ({
           name: `verl.${name}`,

@@ -165,6 +165,16 @@ async def test_raised_exceptions(gate: Gate) -> None:
     assert seen["exception"]["type"] == "KeyError"
 
 
+async def test_exceptions_of_a_type(gate: Gate) -> None:
+    await gate("setExceptionBreakpoints", filters=["uncaught"], types=["KeyError"])
+    thread = await gate.on("raised")
+    assert (thread.reason, thread.text) == ("exception", "KeyError")
+    assert gate.row.types == ["KeyError"]
+    assert await refused(gate("setExceptionBreakpoints", filters=[], types=["not a name"])) == "bad_query"
+    await gate("setExceptionBreakpoints", filters=["uncaught"], types=["ZeroDivisionError"])
+    await gate.at_gate_again(thread)
+
+
 async def test_exceptions_that_escape_into_library_code(gate: Gate) -> None:
     await gate("setExceptionBreakpoints", filters=["userUnhandled"])
     thread = await gate.on("escapes", task=False)

@@ -58,7 +58,7 @@ export interface Commands {
   stepInTargets: [{ frameId: number }, { targets: StepInTarget[] }];
   setBreakpoints: [{ path: string; breakpoints: SourceBreakpoint[] }, { breakpoints: Breakpoint[] }];
   setFunctionBreakpoints: [{ names: string[] }, Nothing];
-  setExceptionBreakpoints: [{ filters: string[] }, Nothing];
+  setExceptionBreakpoints: [{ filters: string[]; types?: string[] }, Nothing];
   modules: [{ text?: string; limit?: number }, { modules: Module[]; total: number }];
   source: [{ path: string }, SourceText];
   console: [{ since: number }, Console];

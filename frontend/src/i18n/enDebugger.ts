@@ -97,6 +97,8 @@ export const debuggerWords = {
   functionPlaceholder: "module.function",
   functions: "Functions",
   exceptions: "Exceptions",
+  addType: "Break on a type when raised",
+  typePlaceholder: "ValueError, module.Error",
   filterNames: {
     raised: "Raised",
     uncaught: "Uncaught",

@@ -74,7 +74,8 @@ export const toggleBreakpoint = (all: readonly Breakpoint[], path: string, line:
   setBreakpoint(path, line, all.some((one) => one.path === path && one.line === line) ? null : { enabled: true });
 
 export const setFunctions = (worker: string, names: string[]) => act(worker, "setFunctionBreakpoints", { names });
-export const setFilters = (worker: string, filters: string[]) => act(worker, "setExceptionBreakpoints", { filters });
+export const setFilters = (worker: string, filters: string[], types: string[]) =>
+  act(worker, "setExceptionBreakpoints", { filters, types });
 
 /** Writes a new value; what else changed by it is read anew. */
 export async function setVariable(evaluateName: string, value: string): Promise<boolean> {

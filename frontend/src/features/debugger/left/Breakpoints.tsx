@@ -109,29 +109,39 @@ function Remove({ what, off, why, onClick }: RowProps & { what: string; onClick:
 
 function Functions({ session, off, why }: RowProps & { session: DebugSession }) {
   const { debugger: t } = useWords();
+  const set = (names: string[]) => void setFunctions(session.worker_id, names);
+  const label = t.addFunction;
+  return (
+    <Names
+      names={session.functions}
+      testId="function-breakpoint"
+      {...{ label, placeholder: t.functionPlaceholder, set, off, why }}
+    />
+  );
+}
+
+interface NamesProps extends RowProps {
+  names: readonly string[];
+  testId: string;
+  label: string;
+  placeholder: string;
+  set: (names: string[]) => void;
+}
+
+/** Names that stop a thread, and a field for one more. */
+function Names({ names, testId, label, placeholder, set, off, why }: NamesProps) {
   const [text, setText] = useState("");
-  const { functions, worker_id: worker } = session;
   return (
     <>
-      {functions.map((name) => (
-        <div key={name} className={s.breakpoint} data-testid="function-breakpoint">
+      {names.map((name) => (
+        <div key={name} className={s.breakpoint} data-testid={testId}>
           <span />
           <BreakpointShape shape="dot" hollow={false} off={false} />
           <span className={cx(ui.mono, ui.cut)} title={name}>
             {name}
           </span>
           <span />
-          <Remove
-            what={name}
-            off={off}
-            why={why}
-            onClick={() =>
-              void setFunctions(
-                worker,
-                functions.filter((one) => one !== name),
-              )
-            }
-          />
+          <Remove what={name} off={off} why={why} onClick={() => set(names.filter((one) => one !== name))} />
         </div>
       ))}
       <form
@@ -140,17 +150,17 @@ function Functions({ session, off, why }: RowProps & { session: DebugSession }) 
           event.preventDefault();
           const name = text.trim();
           if (name === "" || off) return;
-          if (!functions.includes(name)) void setFunctions(worker, [...functions, name]);
+          if (!names.includes(name)) set([...names, name]);
           setText("");
         }}
       >
         <input
           className={s.input}
-          aria-label={t.addFunction}
-          placeholder={`${t.addFunction}: ${t.functionPlaceholder}`}
+          aria-label={label}
+          placeholder={`${label}: ${placeholder}`}
           value={text}
           disabled={off}
-          title={why ?? t.addFunction}
+          title={why ?? label}
           spellCheck={false}
           autoComplete="off"
           onChange={(event) => setText(event.target.value)}
@@ -169,26 +179,38 @@ function Filters({ session, off, why }: RowProps & { session: DebugSession }) {
     label: typeof label === "string" ? label : String(filter),
   }));
   const all = told.length > 0 ? told : KNOWN.map((filter) => ({ filter, label: filter }));
+  const { worker_id: worker, filters, types } = session;
   return (
-    <fieldset className={s.filters} title={why}>
-      <legend>{t.exceptions}</legend>
-      {all.map(({ filter, label }) => (
-        <label key={filter}>
-          <input
-            type="checkbox"
-            data-filter={filter}
-            checked={session.filters.includes(filter)}
-            disabled={off}
-            onChange={(event) =>
-              void setFilters(
-                session.worker_id,
-                event.target.checked ? [...session.filters, filter] : session.filters.filter((one) => one !== filter),
-              )
-            }
-          />
-          {t.filterNames[filter] ?? label}
-        </label>
-      ))}
-    </fieldset>
+    <>
+      <fieldset className={s.filters} title={why}>
+        <legend>{t.exceptions}</legend>
+        {all.map(({ filter, label }) => (
+          <label key={filter}>
+            <input
+              type="checkbox"
+              data-filter={filter}
+              checked={filters.includes(filter)}
+              disabled={off}
+              onChange={(event) =>
+                void setFilters(
+                  worker,
+                  event.target.checked ? [...filters, filter] : filters.filter((one) => one !== filter),
+                  types,
+                )
+              }
+            />
+            {t.filterNames[filter] ?? label}
+          </label>
+        ))}
+      </fieldset>
+      <Names
+        names={types}
+        testId="exception-type"
+        label={t.addType}
+        placeholder={t.typePlaceholder}
+        set={(names) => void setFilters(worker, filters, names)}
+        {...{ off, why }}
+      />
+    </>
   );
 }
