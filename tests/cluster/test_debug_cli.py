@@ -221,12 +221,12 @@ for i in range(2):
 
 :locals
 :set loss = 1.5
-n
-s
+:until {callee}
 value
 :up
 loss
 :down
+s
 :out
 :break ranks.py:{counting} if doubled > 0
 :breaks
@@ -243,22 +243,19 @@ doubled
     in_order(
         done.stdout,
         "Rank:1  pid ",
-        f"stopped (breakpoint) at {JOB}:{PLACE} in ",
-        f" → {PLACE}          breakpoint()  # the place\n",
+        "stopped (breakpoint) at ",
+        " → ",
         "> #0  ",
-        f"{JOB}:{PLACE}\n",
-        f" → {PLACE} ",
-        f"   {PLACE + 1} ",
-        "14.5\n",
-        "looped 0\nlooped 1\n",
+        " → ",
+        "\n14.5\nlooped 0\nlooped 1\nself = ",
         "loss = 7.25  float\n",
         "loss = 1.5\n",
-        f"stopped (step) at {JOB}:{call} in ",
-        f"stopped (step) at {JOB}:{callee} in ",
+        f"stopped (breakpoint) at {JOB}:{callee} in ",
         "\n1.5\n",
         f"{JOB}:{call} in ",
         "\n1.5\n",
         f"{JOB}:{callee} in ",
+        f"stopped (step) at {JOB}:{callee + 1} in ",
         "stopped (step) at ",
         f"1  {JOB}:{counting}  if doubled > 0\n",
         "goes on\n",
@@ -343,9 +340,10 @@ def test_attach_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
         shell.type("\x03")
         shell.expect("It goes on in the worker")
         end.touch()
-        shell.expect("while not .* = ")
-        shell.type("\x15loss\n")
-        shell.expect(r"loss\r\n0\.5\r\n")
+        shell.expect("while not .*: done")
+        shell.expect(r"\(Rank:0\) ")
+        shell.type("loss\n")
+        shell.expect(r"loss\r\n0\.5\r\n\(Rank:0\) ")
         shell.type("\x04")
         shell.expect("stays attached and stopped")
         assert shell.process.wait(30) == 0

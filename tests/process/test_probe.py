@@ -111,6 +111,19 @@ async def test_in_a_stopped_worker() -> None:
         await breakpoints_hit(child, thread)
 
 
+async def test_a_client_that_dies_leaves_no_trace() -> None:
+    async with debuggee(CHILD) as child:
+        before = await child.said()
+        child.client = await DapClient.connect("127.0.0.1", (await child.said())["port"])
+        await child.client.attach()
+        _, top = await child.client.stopped()
+        await child.evaluate(probe.bootstrap())
+        await child.call("hello")
+        await child.call("scope", top["id"], frame=top["id"])
+        await child.client.close()
+        assert max(ratios(await child.said(), before).values()) < 3
+
+
 async def round_trips(child: Debuggee, frame: int) -> None:
     assert await child.call("nodelay") is True
     took = []

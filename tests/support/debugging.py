@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -32,16 +32,39 @@ def debug_cluster(**options: Any) -> Iterator[RayCluster]:
         yield cluster
 
 
+class Job:
+    """A driver in the background. ``lines``: what it has printed."""
+
+    def __init__(self, cluster: RayCluster, script: Path, *arguments: str) -> None:
+        self.process = cluster.run_script(str(script), *arguments, env={"PYTHONUNBUFFERED": "1"})
+        self.lines: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        # Not to be read to its end by others: its debug adapter outlives it, with the other end of this pipe.
+        for line in self.process.stdout or ():
+            print(f"job: {line}", end="")  # shown with a test that fails
+            self.lines.append(line.rstrip("\n"))
+
+    async def said(self, text: str, since: int = 0, timeout: float = PATIENCE) -> str:
+        """Wait for a line that holds this text."""
+        deadline = time.monotonic() + timeout
+        while True:
+            for line in self.lines[since:]:
+                if text in line:
+                    return line
+            assert time.monotonic() < deadline, f"no {text!r} in {self.lines[since:]}"
+            await asyncio.sleep(0.02)
+
+
 @contextlib.contextmanager
-def job(cluster: RayCluster, script: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    driver = cluster.run_script(str(script), *arguments, env={"PYTHONUNBUFFERED": "1"})
+def job(cluster: RayCluster, script: Path, *arguments: str) -> Iterator[Job]:
+    started = Job(cluster, script, *arguments)
     try:
-        yield driver
+        yield started
     finally:
-        driver.kill()
-        driver.wait()
-        if driver.stdout is not None:
-            driver.stdout.close()  # its debug adapter outlives it, with the other end
+        started.process.kill()
+        started.process.wait()
 
 
 @contextlib.asynccontextmanager

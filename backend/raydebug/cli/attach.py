@@ -19,8 +19,8 @@ from .client import Client, connect, connection_options
 from .console.commands import Console, Leave
 from .console.paper import Paper, Reader
 from .console.parse import UsageError, goes_on, parse
+from .debugging import at_site, command_error, debugger, known, session_of, standing
 from .debugging import attach as attach_to
-from .debugging import command_error, debugger, known, session_of, standing
 from .errors import CommandError
 from .live import Live, LiveError
 from .screen import data, row
@@ -104,7 +104,7 @@ class _Terminal:
             patience = self._timeout if self._reader.piped else None
             self._console = Console(live, chosen.worker_id, self._paper, patience, self._wake)
             self._paper.put(_header(chosen, session))
-            await self._console.begin(chosen.place)
+            await self._console.begin(at_site(live, chosen) if chosen.site else set())
             began.set_result(None)
             await closing.wait()
             await self._console.close()

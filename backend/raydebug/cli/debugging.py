@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from raydebug.api.debug import DebugSession, DebugThread
 from raydebug.api.errors import ErrorBody
 from raydebug.api.health import Health
+from raydebug.api.paused import PausedSite
 
 from .client import Client
 from .errors import CommandError, NotAllowedError, UnreachableError
@@ -127,9 +128,17 @@ def _stands(thread: DebugThread) -> bool:
 def _stopped(live: Live, chosen: Chosen) -> list[DebugThread]:
     row = session_of(live, chosen.worker_id)
     found = [thread for thread in row.threads if _stands(thread)] if row else []
-    if chosen.place is not None:
-        found = [thread for thread in found if (thread.file, thread.line) == chosen.place]
+    if chosen.site is not None:
+        meant = at_site(live, chosen)
+        found = [thread for thread in found if thread.threadId in meant]
     return sorted(found, key=lambda thread: (thread.since_ns or 0, thread.threadId))
+
+
+def at_site(live: Live, chosen: Chosen) -> set[int]:
+    """The session's threads that stand at the place that is meant: the hub says, for attaching may move them a line."""
+    site: PausedSite | None = live.tables.get("paused", {}).get(chosen.site or "")
+    members = site.members if site is not None else []
+    return {one.session_thread_id or 0 for one in members if one.worker_id == chosen.worker_id and one.attached}
 
 
 async def _until(live: Live, holds: Callable[[], Any], timeout: float, else_say: str) -> Any:

@@ -221,7 +221,7 @@ async def _let_go(live: Live, worker: Chosen, detach: bool) -> Resumed:
         if detach:
             await live.debug(worker.worker_id, "detach")
             gone = len(threads)
-        elif worker.place is None:
+        elif worker.site is None:
             await live.debug(worker.worker_id, "continue", threadId=threads[0].threadId, all=True)
             gone = len(threads)
         else:

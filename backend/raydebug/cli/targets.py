@@ -59,7 +59,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """A worker or driver that is meant. ``paused``: how many of its threads stand, as far as the hub knows.
 
-    ``place``: file and line of those threads that are meant; None: all that stand.
+    ``site``: the id of the place whose threads are meant; None: all that stand.
     """
 
     worker_id: str
@@ -67,7 +67,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     group: str | None = None
     rank: int | None = None
     paused: int = 0
-    place: tuple[str, int | None] | None = None
+    site: str | None = None
 
 
 def resolve(target: str, known: Known) -> list[Chosen]:
@@ -117,8 +117,10 @@ def _at_site(text: str, known: Known) -> list[Chosen]:
     if len(sites) > 1:
         raise AmbiguousError(f"{SITE}{clean(text)} is the beginning of several:", _clipped(_site_lines(sites)))
     site = sites[0]
-    place = (site.file, site.line) if site.file is not None else None
-    return [msgspec.structs.replace(one, place=place) for one in _choose((m.worker_id for m in site.members), known)]
+    # A place that isn't known before attaching is another afterwards.
+    meant = site.site_id if site.file is not None else None
+    chosen = _choose((member.worker_id for member in site.members), known)
+    return [msgspec.structs.replace(one, site=meant) for one in chosen]
 
 
 def _groups(name: str, known: Known) -> list[Group]:

@@ -166,8 +166,9 @@ def _assign(frame: types.FrameType, changed: dict[str, Any]) -> None:
 # Exceptions
 
 
-def current_exception() -> BaseException | None:
-    """The exception that this thread is stopped at, or is handling.
+def current_exception() -> tuple[BaseException, types.TracebackType | None] | None:
+    """The exception that this thread is stopped at, or is handling, and its traceback: while it is being raised, it
+    has none of its own yet.
 
     Asked by an evaluation, so the stopped code lies further out in this thread's own stack.
     """
@@ -178,24 +179,26 @@ def current_exception() -> BaseException | None:
             # Of a stop at a raise: what pydevd's own frames hand down. Of others it is no exception.
             error = frame.f_locals.get("arg") if frame.f_locals.get("event") == "exception" else None
             if isinstance(error, tuple) and len(error) == 3 and isinstance(error[1], BaseException):
-                return error[1]
+                return error[1], error[1].__traceback__ or error[2]
         if code.co_name == "_debugpy_excepthook" and code.co_filename.endswith("debugpy.py"):
             error = frame.f_locals.get("error")
             if isinstance(error, tuple) and len(error) == 3 and isinstance(error[1], BaseException):
-                return error[1]
+                return error[1], error[1].__traceback__ or error[2]
         frame = frame.f_back
-    return sys.exc_info()[1]
+    handled = sys.exc_info()[1]
+    return None if handled is None else (handled, handled.__traceback__)
 
 
 def exception() -> dict[str, Any] | None:
     """The exception this thread is stopped at, with its true stack; None: there is none."""
     found = current_exception()
-    return None if found is None else about(found)
+    return None if found is None else about(*found)
 
 
-def about(error: BaseException) -> dict[str, Any]:
+def about(error: BaseException, trace: types.TracebackType | None = None) -> dict[str, Any]:
     chain: list[dict[str, str]] = []
     seen: set[int] = set()
+    trace = trace or error.__traceback__
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen and len(chain) < MOST_CHAIN:
         seen.add(id(cause))
@@ -209,10 +212,10 @@ def about(error: BaseException) -> dict[str, Any]:
     return {
         "type": type_name(type(error)),
         "message": message(error),
-        "traceback": printed(error),
+        "traceback": printed(error, trace),
         "cause": f"{chain[0]['type']}: {chain[0]['message']}"[:1000] if chain else None,
         "chain": chain,
-        **traceback_frames(error),
+        **traceback_frames(trace),
     }
 
 
@@ -224,18 +227,18 @@ def message(error: BaseException) -> str:
     return str.__str__(text)[:10_000]
 
 
-def printed(error: BaseException) -> str:
+def printed(error: BaseException, trace: types.TracebackType | None = None) -> str:
     try:
-        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        text = "".join(traceback.format_exception(type(error), error, trace or error.__traceback__))
     except BaseException:
         text = contained_repr(error, type(error))
     return text if len(text) <= 100_000 else f"{text[:50_000]}\n…\n{text[-50_000:]}"
 
 
-def traceback_frames(error: BaseException) -> dict[str, Any]:
+def traceback_frames(trace: types.TracebackType | None) -> dict[str, Any]:
     """The exception's own stack, innermost first; each frame has a handle, which stands for its ``frameId``."""
     entries: list[tuple[types.FrameType, int]] = []
-    step = error.__traceback__
+    step = trace
     while step is not None and len(entries) < MOST_TRACEBACK:
         entries.append((step.tb_frame, step.tb_lineno or step.tb_frame.f_code.co_firstlineno))
         step = step.tb_next

@@ -38,7 +38,7 @@ def _name(task: Any) -> str:
 
 def _task(task: Any, current: Any) -> dict[str, Any]:
     chain = list(awaits(task.get_coro()))
-    if task is current and not any(frame for _, frame in chain):
+    if task is current and not any(map(_is_users, chain)):
         # Compiled code that runs doesn't name what it awaits; but that is on this thread's stack.
         chain += on_stack()
     file, line = place(chain)
@@ -84,10 +84,13 @@ def on_stack() -> list[tuple[Any, types.FrameType | None]]:
 
 def _coroutine(chain: list[tuple[Any, types.FrameType | None]]) -> str:
     """The name of the outermost that isn't Ray's or asyncio's."""
-    for coroutine, frame in chain:
-        if frame is not None and not is_subtle(path := frame.f_code.co_filename) and not path.startswith(_asyncio()):
-            return _named(coroutine)
-    return _named(chain[0][0]) if chain else "?"
+    users = next(filter(_is_users, chain), None)
+    return _named((users or chain[0])[0]) if chain else "?"
+
+
+def _is_users(step: tuple[Any, types.FrameType | None]) -> bool:
+    frame = step[1]
+    return frame is not None and not is_subtle(path := frame.f_code.co_filename) and not path.startswith(_asyncio())
 
 
 def _named(coroutine: Any) -> str:

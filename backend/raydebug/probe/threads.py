@@ -17,12 +17,54 @@ def hello() -> dict[str, Any]:
     if constants is not None:
         # After 3 s of an evaluation it prints a page of advice; the session shows itself what runs, and since when.
         constants.PYDEVD_WARN_EVALUATION_TIMEOUT = 10.0 * 365 * 86400
+    free_when_dropped()
     return {
         "python": ".".join(str(part) for part in sys.version_info[:3]),
         "debugpy": getattr(debugpy, "__version__", None),
         "pid": os.getpid(),
         "post_mortem": os.environ.get("RAY_DEBUG_POST_MORTEM") == "1",
     }
+
+
+def free_when_dropped() -> bool:
+    """When the client goes, debugpy lets all threads go on, but traced for good; from now on they are freed first.
+
+    For a client that died, too: it can't ask for that any more.
+    """
+    module = sys.modules.get("_pydevd_bundle.pydevd_api")
+    if module is None:
+        return False
+    kind: Any = module.PyDevdAPI
+    original = getattr(kind.request_disconnect, "of_pydevd", kind.request_disconnect)
+
+    def request_disconnect(api: Any, py_db: Any, resume_threads: bool) -> None:
+        original(api, py_db, False)
+        if resume_threads:
+            try:
+                _release(py_db)
+            except Exception:
+                api.request_resume_thread("*")
+
+    request_disconnect.of_pydevd = original  # type: ignore[attr-defined]
+    kind.request_disconnect = request_disconnect
+    return True
+
+
+def _release(py_db: Any) -> None:
+    handles.forget()
+    tracing.free_all(stepping=True)
+    for thread in tracing.stopped():
+        thread_id = _id_of(thread)
+        py_db.post_method_as_internal_command(thread_id, _released, thread_id)
+        _wake(thread_id)
+
+
+def _released(_: Any, thread_id: str) -> None:
+    """In the stopped thread itself, which alone can take its trace away."""
+    try:
+        tracing.free_this_thread()
+    finally:
+        _api().request_resume_thread(thread_id)
 
 
 def where() -> dict[str, Any]:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 TCP, NODELAY = 6, 1
-# pydevd's STATE_RUN.
-_RUN = 1
+# pydevd's STATE_RUN, STATE_SUSPEND.
+_RUN, _SUSPEND = 1, 2
 
 
 def _part(name: str) -> Any:
@@ -80,6 +80,12 @@ def _steps(ident: int) -> bool:
     """Whether this thread runs and is to stop soon: at the end of a step, or in ``breakpoint()``."""
     info = getattr(_active().get(ident), "additional_info", None)
     return info is not None and info.pydev_step_cmd != -1 and info.pydev_state == _RUN
+
+
+def stopped() -> list[threading.Thread]:
+    """The threads that stand."""
+    infos = [(thread, getattr(thread, "additional_info", None)) for thread in list(_active().values())]
+    return [thread for thread, info in infos if info is not None and info.pydev_state == _SUSPEND]
 
 
 def _settrace() -> Callable[[Any], None]:

@@ -117,11 +117,12 @@ def test_what_is_known_of_them() -> None:
         group="actor",
         rank=0,
         paused=2,
-        place=("/job/train.py", 12),
+        site="3fa9c1",
     )
     assert (driver.label, driver.rank, driver.paused) == ("driver of job 01000000", None, 1)
     assert resolve("actor:1", KNOWN)[0].paused == 0
-    assert resolve("all-paused", KNOWN)[0].place is None
+    assert resolve("all-paused", KNOWN)[0].site is None
+    assert resolve("site:3fb", KNOWN)[0].site is None  # not known: it will be another
     assert resolve("bbbb", KNOWN)[0].label == "worker bbbb0000"
     assert resolve("51515151", KNOWN)[0].label == "single 51515151"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from raydebug.api.helper import Frame, Thread
 from raydebug.api.paused import PausedThread
 from raydebug.hub.model.sites import Place, make_sites, paused_places, site_id
@@ -92,3 +94,11 @@ def test_site_id_depends_on_the_place_alone() -> None:
     one = Place(kind="breakpoint", file="a.py", line=1, function="f", thread_id=5, note="x")
     other = Place(kind="breakpoint", file="a.py", line=1, function="f", thread_id=6)
     assert site_id(one, "01") == site_id(other, "01")
+
+
+def test_a_place_is_one_however_its_function_was_learned() -> None:
+    place = Place(kind="exception", file="/job.py", line=11, function="Rank.train", exception="ValueError")
+    attached = msgspec.structs.replace(place, function="train")
+    assert site_id(place, "01000000") == site_id(attached, "01000000")
+    other = msgspec.structs.replace(place, line=12)
+    assert site_id(place, "01000000") != site_id(other, "01000000")

@@ -78,12 +78,12 @@ class Console:
 
     # The outside ---------------------------------------------------------------------------------------------------
 
-    async def begin(self, place: tuple[str, int | None] | None = None) -> None:
-        """``place``: where the thread stands that is meant, if there are several."""
+    async def begin(self, meant: set[int]) -> None:
+        """``meant``: the threads of which one is to be selected; empty: any."""
         await self.worker.begin()
-        meant = [one for one in self.worker.threads if is_there(one) and (one.file, one.line) == place]
-        if meant and self._selected not in [one.threadId for one in meant]:
-            await self._select(meant[0], True)
+        other = next((one for one in self.worker.threads if one.threadId in meant and is_there(one)), None)
+        if other is not None and self._selected not in meant:
+            await self._select(other, True)
         if self._selected is None and self.worker.ended is None:
             self.paper.put(_RUNS)
 
@@ -292,7 +292,7 @@ class Console:
             self._fail([data(f"still running after {self._patience:g} s; it goes on in the worker", "red")])
             return
         await self._drained()
-        if always or said.get("type") != "NoneType":
+        if said.get("type") and (always or said["type"] != "NoneType"):
             note = "(beside the program, while it runs)" if said.get("running") else ""
             self.paper.put_all(text.value_lines(said["result"], note))
 
@@ -305,7 +305,7 @@ class Console:
                 if self.worker.ended is None:
                     self.paper.put(data(f"{short}: {error.body.message}", "red"))
             else:
-                self.paper.put(data(f"{short} = {said['result']}"))
+                self.paper.put(data(f"{short} = {said['result']}" if said.get("type") else f"{short}: done"))
 
         task = asyncio.ensure_future(tell())
         self._late.add(task)

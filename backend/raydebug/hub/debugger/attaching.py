@@ -17,6 +17,8 @@ ATTACH: Final[dict[str, Any]] = {
     "name": "raydebug",
     "justMyCode": False,  # else it refuses breakpoints in site-packages, where verl lives
     "subProcess": False,
+    # Ray wraps each method of an actor: a step into one of them is to arrive in the method.
+    "rules": [{"path": "**/ray/util/tracing/**", "include": False}],
     "redirectOutput": True,
     "stopAllThreadsOnSuspend": False,
     "steppingResumesAllThreads": False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,12 +21,14 @@ _ALL = {"names": ["Python Exceptions"]}
 
 class Wanted(msgspec.Struct):
     """``lines``: path -> its breakpoints. ``filters``: of exceptions; uncaught from the start, or a post-mortem would
-    pass unseen. ``types``: exceptions that stop when they are raised, ``ValueError`` or ``module.Error``."""
+    pass unseen. ``types``: exceptions that stop when they are raised, ``ValueError`` or ``module.Error``. ``mark``: in
+    what log messages begin with on their way here."""
 
     lines: dict[str, list[SourceBreakpoint]] = {}
     functions: list[str] = []
     filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
     types: list[str] = []
+    mark: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
 
 class Breakpoints:
@@ -36,6 +40,9 @@ class Breakpoints:
         self._asked: dict[str, list[SourceBreakpoint]] = {}
         """For each of the rows."""
         self._by_id: dict[int, tuple[str, int]] = {}
+        self._logging: list[tuple[str, int]] = []
+        """The row of each number in a mark."""
+        self._marked = re.compile(rf"\x02{re.escape(self.wanted.mark)}:(\d{{1,9}})\x03")
 
     @property
     def need_tracing(self) -> bool:
@@ -71,14 +78,30 @@ class Breakpoints:
                 "line": one.line,
                 **({"condition": one.condition} if one.condition else {}),
                 **({"hitCondition": one.hitCondition} if one.hitCondition else {}),
-                **({"logMessage": one.logMessage} if one.logMessage else {}),
+                **({"logMessage": self._mark(path, row) + one.logMessage} if one.logMessage else {}),
             }
-            for one in self.wanted.lines.get(path, [])
+            for row, one in enumerate(self.wanted.lines.get(path, []))
             if one.enabled
         ]
         if self.run_to is not None and self.run_to[0] == path:
             sent.append({"line": self.run_to[1]})
         return {"source": {"path": path}, "breakpoints": sent}
+
+    def _mark(self, path: str, row: int) -> str:
+        """debugpy tells what a breakpoint logs as if the program had printed it."""
+        if (path, row) not in self._logging:
+            self._logging.append((path, row))
+        return f"\x02{self.wanted.mark}:{self._logging.index((path, row))}\x03"
+
+    def logged(self, printed: str) -> str | None:
+        """The text that a breakpoint logged; None if it is what the program printed."""
+        marked = self._marked.match(printed)
+        if marked is None:
+            return None
+        number = int(marked[1])
+        if number < len(self._logging):
+            self._count(*self._logging[number])
+        return printed[marked.end() :]
 
     def answered(self, path: str, told: Sequence[MadeBreakpoint]) -> None:
         """Take debugpy's answer to :meth:`request`."""
@@ -112,7 +135,9 @@ class Breakpoints:
 
     def hit(self, ids: list[int]) -> None:
         for number in ids:
-            path, at = self._by_id.get(number, ("", 0))
-            rows = self._rows.get(path, [])
-            if at < len(rows):
-                rows[at] = msgspec.structs.replace(rows[at], hits=rows[at].hits + 1)
+            self._count(*self._by_id.get(number, ("", 0)))
+
+    def _count(self, path: str, at: int) -> None:
+        rows = self._rows.get(path, [])
+        if at < len(rows):
+            rows[at] = msgspec.structs.replace(rows[at], hits=rows[at].hits + 1)

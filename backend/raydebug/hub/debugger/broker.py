@@ -37,6 +37,7 @@ REST_S: Final = 0.3
 """An adapter that is attached to at the moment in which it lets go of the session before is wedged for good."""
 ATTACH_S: Final = 30.0
 AUDITED_CHARS: Final = 4000
+_UNKNOWN: Final = "no worker or driver {!r} is known"
 _HELD: Final = "already being debugged"
 
 AUDITED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -102,7 +103,13 @@ class Broker:
             raise DebugError("not_attached", f"This session is over: {session.note or session.state}.", "Attach again.")
         if command in AUDITED and not (command == "evaluate" and arguments.get("context") == "hover"):
             self._note(command, caller, worker_id, **{key: _brief(arguments.get(key)) for key in AUDITED[command]})
-        return await HANDLERS[command](session, caller.label, arguments)
+        # Whoever asked may go away meanwhile: what has begun is done to its end.
+        work = asyncio.ensure_future(HANDLERS[command](session, caller.label, arguments))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            work.add_done_callback(_forget)
+            raise
 
     def _note(self, event: str, caller: Caller, worker_id: str, **details: object) -> None:
         self._audit.write(f"debug_{event}", caller, worker_id=worker_id, **details)
@@ -111,13 +118,15 @@ class Broker:
 
     async def _attach(self, caller: Caller, worker_id: str) -> None:
         session = self.sessions.get(worker_id)
+        if session is not None and not _may_see(caller, session.target):
+            raise LookupError(_UNKNOWN.format(worker_id[:56]))
         if session is not None and session.channel is not None and session.state != "attaching":
             return
         task = self._attaching.get(worker_id)
         if task is None:
             target = await self._find(worker_id)
             if target is None or not _may_see(caller, target):
-                raise LookupError(f"no worker or driver {worker_id[:56]!r} is known")
+                raise LookupError(_UNKNOWN.format(worker_id[:56]))
             if target.port == 0:
                 raise DebugError(
                     "not_listening",
@@ -277,6 +286,12 @@ def _brief(value: Any) -> Any:
         return clipped(value, AUDITED_CHARS)
     text = msgspec.json.encode(value).decode()
     return value if len(text) <= AUDITED_CHARS else clipped(text, AUDITED_CHARS)
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    """Nobody waits for it any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _heed(task: asyncio.Future[None]) -> None:

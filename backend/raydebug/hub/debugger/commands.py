@@ -312,8 +312,9 @@ async def completions(session: Session, who: str, arguments: dict[str, Any]) -> 
     more: dict[str, Any] = {}
     if asked.frame_id is not None:
         thread = thread_of_frame(session, asked.frame_id)
-        session.place(thread)
-        more = {"frameId": thread.native}
+        inside = session.place(thread)
+        rebuilt = any(frame.rebuilt and frame.id == asked.frame_id for frame in thread.frames)
+        more = {"frameId": inside if rebuilt else asked.frame_id}
     told = await session.told(Completions, "completions", text=asked.text, column=asked.column, **more)
     return {"targets": told.targets[:MOST_CHILDREN]}
 

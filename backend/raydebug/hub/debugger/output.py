@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 GATHER_S: Final = 0.02
+LINE_S: Final = 0.3
+"""So long the rest of a line is waited for: a print comes in pieces."""
 JOINED_CHARS: Final = 8192
 MOST_CHARS: Final = 100_000
 """Of one entry."""
@@ -20,6 +22,7 @@ class Output:
         self._parts: list[tuple[str, str]] = []
         self._missed = 0
         self._flushing = False
+        self._waits = 0
 
     def add(self, category: str, text: str) -> None:
         if len(text) > MOST_CHARS:
@@ -37,9 +40,24 @@ class Output:
             self._missed += count
             self._soon()
 
-    def flush(self) -> None:
+    def _flush_lines(self) -> None:
         self._flushing = False
+        last = self._parts[-1] if self._parts else ("", "\n")
+        self._waits = 0 if last[0] == "log" or last[1].endswith("\n") else self._waits + 1
+        if self._waits and self._waits * GATHER_S < LINE_S and len(last[1]) < JOINED_CHARS:
+            self._say_parts(self._parts[:-1])
+            self._parts = [last]
+            self._soon()
+        else:
+            self.flush()
+
+    def flush(self) -> None:
+        """Say all there is, the beginnings of lines, too."""
         parts, self._parts = self._parts, []
+        self._waits = 0
+        self._say_parts(parts)
+
+    def _say_parts(self, parts: list[tuple[str, str]]) -> None:
         missed, self._missed = self._missed, 0
         for kind, text in parts:
             if text.strip("\n"):
@@ -50,4 +68,4 @@ class Output:
     def _soon(self) -> None:
         if not self._flushing:
             self._flushing = True
-            asyncio.get_running_loop().call_later(GATHER_S, self.flush)
+            asyncio.get_running_loop().call_later(GATHER_S, self._flush_lines)

@@ -319,7 +319,7 @@ class Session:
         self._stops += 1
         hit = body.hit_breakpoint_ids
         called = body.reason == "breakpoint" and not hit and self.breakpoints.run_to is None
-        text = None if body.text is None else clipped(body.text)
+        text = None if body.text is None else clipped(body.text.partition(" (note:")[0])  # pydevd's advice
         thread.stops(self._stops, clipped(body.reason), text, at_ns, called)
         self.state = "stopped"
         self.tracing = True  # breakpoint() turns it on, in all threads
@@ -353,10 +353,13 @@ class Session:
     async def _look(self, thread: Thread, stop: int) -> None:
         try:
             frames, total = await self.fetch_frames(thread, 0, LEVELS)
+            rebuilt = await self._rebuilt(frames) if lost_its_traceback(frames) else None
             if thread.stop == stop and thread.stopped:
                 thread.frames, thread.total_frames = frames, total
-                if lost_its_traceback(frames):
-                    await self._rebuild(thread)
+                if rebuilt is not None and rebuilt.frames:
+                    thread.frames = rebuilt.frames + [msgspec.structs.replace(one, subtle=True) for one in frames]
+                    thread.total_frames, thread.rebuilt = len(thread.frames), True
+                    thread.text = rebuilt.type or thread.text
             if not thread.name:
                 await self.learn_names()
         finally:
@@ -368,14 +371,9 @@ class Session:
                 thread.task_id, thread.os_thread_id = facts.task_id, facts.os_thread_id
                 self.changed()
 
-    async def _rebuild(self, thread: Thread) -> None:
+    async def _rebuilt(self, frames: list[Frame]) -> Rebuilt:
         """The true stack of a post-mortem, from the exception's traceback."""
-        rebuilt = as_told(Rebuilt, await self.probe("exception", thread) or {})
-        if rebuilt.frames:
-            thread.frames = rebuilt.frames + [msgspec.structs.replace(one, subtle=True) for one in thread.frames]
-            thread.text = rebuilt.type or thread.text
-            thread.total_frames = len(thread.frames)
-            thread.rebuilt = True
+        return as_told(Rebuilt, await self._probe("exception", frames[0].id, {}) or {})
 
     async def fetch_frames(self, thread: Thread, start: int, levels: int) -> tuple[list[Frame], int]:
         told = await self.told(bodies.StackTrace, "stackTrace", threadId=thread.id, startFrame=start, levels=levels)
@@ -438,7 +436,9 @@ class Session:
             self.changed()
 
     def _on_output(self, body: bodies.Output, at_ns: int) -> None:
-        if body.category != "telemetry":
+        if (logged := self.breakpoints.logged(body.output)) is not None:
+            self._output.add("log", logged)
+        elif body.category != "telemetry":
             self._output.add(body.category or "console", body.output)
 
     def flush_output(self) -> None:

@@ -99,8 +99,12 @@ def place_of_session(thread: DebugThread, before: Iterable[Place]) -> Place:
 
 
 def site_id(place: Place, job_id: str | None) -> str:
-    """Depends on the place and the job alone: neither attaching nor the number of its threads changes it."""
-    parts = (place.kind, place.file, place.line, place.function, place.exception, job_id)
+    """Depends on the place and the job alone: neither attaching nor the number of its threads changes it.
+
+    A stack read from outside names a method by its class, too, a debugger doesn't.
+    """
+    function = (place.function or "").rpartition(".")[2]
+    parts = (place.kind, place.file, place.line, function, place.exception, job_id)
     return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()[:12]
 
 

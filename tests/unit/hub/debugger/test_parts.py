@@ -259,6 +259,17 @@ async def test_output_is_gathered_and_kept_short() -> None:
     assert said[3][1].startswith("3 messages")
 
 
+async def test_a_line_that_comes_in_pieces_is_one_entry() -> None:
+    said: list[tuple[str, str]] = []
+    output = Output(lambda kind, text: said.append((kind, text)))
+    output.add("stdout", "first\nround 15")
+    await asyncio.sleep(0.05)
+    output.add("stdout", " total\n")
+    output.add("stderr", "no end")
+    await asyncio.sleep(1)
+    assert said == [("stdout", "first\nround 15 total\n"), ("stderr", "no end")]
+
+
 def test_the_log_of_messages_is_bounded() -> None:
     log = MessageLog()
     for _ in range(3000):

@@ -55,7 +55,7 @@ function Place({ site }: { site: PausedSite }) {
   const isOn = (member: PausedThread) => {
     if (member.worker_id !== worker) return false;
     const thread = session?.threads.find((one) => one.threadId === threadId);
-    if (member.session_thread_id !== null) return member.session_thread_id === threadId;
+    if (member.session_thread_id != null) return member.session_thread_id === threadId;
     if (thread?.os_thread_id != null && member.thread_id !== null) return thread.os_thread_id === member.thread_id;
     const all = [...sites.values()].flatMap((one) => one.members).filter((one) => one.worker_id === worker);
     if (!thread || thread.file === null || all.length === 1) return true;
