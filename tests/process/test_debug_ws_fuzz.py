@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raydebug.api.debug import Command
+from raydebug.api.debug import Command, DebugSession
 from raydebug.api.names import PROTOCOL, ROUTE_HEADER
 from raydebug.api.stream import Debug, Hello, HubMessage, Reply
 from raydebug.hub.access.token import read_token
@@ -36,7 +36,7 @@ decode = msgspec.msgpack.Decoder(HubMessage).decode
 class Viewer:
     """One websocket; answers are taken by number."""
 
-    def __init__(self, ws: aiohttp.ClientWebSocketResponse) -> None:
+    def __init__(self, ws: Any) -> None:
         self.ws = ws
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._number = 0
@@ -92,11 +92,14 @@ class Stage:
             async def secret() -> str:
                 return SECRET
 
+            def publish(rows: dict[str, DebugSession]) -> None:
+                store.replace("sessions", rows)
+
             def made(access: Any) -> Broker:
                 self.broker = Broker(
                     finder._find,
                     lambda found: Keepers(secret, found),
-                    lambda rows: store.replace("sessions", rows),
+                    publish,
                     access.audit,
                     600.0,
                 )
@@ -290,9 +293,9 @@ def test_a_client_that_doesnt_read_its_answers(stage: Stage) -> None:
             await viewer.ws.send_bytes(
                 msgspec.msgpack.encode(Debug(id=1, worker_id=WORKER, command="messages", arguments={"since": 0}))
             )
-            if viewer.ws._writer.transport.get_write_buffer_size() > 1 << 16:  # type: ignore[union-attr]
+            if viewer.ws._writer.transport.get_write_buffer_size() > 1 << 16:
                 break
         await stage.good()
-        viewer.ws._response.connection.transport.abort()  # type: ignore[union-attr]
+        viewer.ws._response.connection.transport.abort()
 
     stage.do(deaf(), 120)
