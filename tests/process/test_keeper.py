@@ -221,6 +221,18 @@ async def test_detached_while_the_keeper_couldnt_be_told(node: Agent, tmp_path: 
         assert WORKER not in hub.rows
 
 
+async def test_the_next_statement_is_set_in_the_file_that_is_named(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (_, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        await hub(WORKER, "attach")
+        thread, stop = await hub.stopped(WORKER)
+        row = hub.rows[WORKER].threads[0]
+        with pytest.raises(AccessError) as refused:
+            await hub(WORKER, "goto", threadId=thread, path="/nowhere.py", line=row.line)
+        assert "stands in" in refused.value.body.message
+        await hub(WORKER, "goto", threadId=thread, path=row.file, line=row.line)
+        await hub.stopped(WORKER, after=stop)
+
+
 async def test_a_killed_keeper_frees_its_workers_and_says_so(node: Agent, tmp_path: Path) -> None:
     async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
         await hub(WORKER, "attach")

@@ -102,12 +102,12 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     """Start a hub: ``await serve(everybody_debugger=True)``."""
     async with contextlib.AsyncExitStack() as stack:
 
-        async def start(sources: Any = (), **config: Any) -> Served:
+        async def start(sources: Any = (), debugger: Any = None, **config: Any) -> Served:
             given = {"gcs_address": "127.0.0.1:1", "session_dir": tmp_path / "session", "port": 0, **config}
             given.setdefault("socket", tmp_path / "hub.sock")
             store = Store()
             fill(store)
-            hub = Hub(Config(**given), store, sources=sources, doctor=no_checks)
+            hub = Hub(Config(**given), store, sources=sources, doctor=no_checks, debugger=debugger)
             await hub.start()
             stack.push_async_callback(hub.stop)
             connector = aiohttp.UnixConnector(str(given["socket"]), limit=0)

@@ -115,6 +115,11 @@ async def goto(session: Session, who: str, arguments: dict[str, Any]) -> dict[st
     asked = take(ToLine, arguments)
     thread = session.thread(asked.thread_id)
     session.place(thread)
+    innermost = next((frame for frame in thread.frames if not frame.rebuilt), None)
+    if innermost is None or innermost.path != asked.path:
+        # debugpy takes the line for one of the file in which the thread stands, whatever file is named.
+        where = innermost.path if innermost else "nowhere"
+        raise DebugError("failed", f"{thread.name} stands in {where}: only lines of its function can be gone to.")
     told = await session.told(bodies.Targets, "gotoTargets", source={"path": asked.path}, line=asked.line)
     if not told.targets:
         raise DebugError("failed", f"Line {asked.line} can't be gone to.")

@@ -198,6 +198,10 @@ class Connection:
         elif isinstance(message, Unsubscribe):
             self._publisher.unsubscribe(self, message.topic)
         elif isinstance(message, Debug):
+            if len(self._calls) >= _MOST_CALLS:
+                text = f"{_MOST_CALLS} commands are under way on this connection, more aren't taken"
+                self._say(Reply(id=message.id, error=ErrorBody("bad_query", text)))
+                return
             # What a debugger's command asks for may take as long as user code takes: others go on meanwhile.
             call = asyncio.create_task(self._call(message))
             self._calls.add(call)
@@ -223,8 +227,6 @@ class Connection:
                 raise ValueError(f"{message.command[:100]!r} isn't a command; there are {', '.join(sorted(COMMANDS))}")
             if self._debugger is None:
                 raise LookupError("this hub has no debugger")
-            if len(self._calls) > _MOST_CALLS:
-                raise ValueError(f"{_MOST_CALLS} commands are under way on this connection, more aren't taken")
             body = await self._debugger.call(self.caller, message.worker_id, message.command, message.arguments)
             return Reply(id=message.id, debug=body)
         except AccessError as error:
