@@ -7,6 +7,7 @@ leaves it; ``RAYDEBUG_BENCH_PYTHONS`` names interpreters with Ray and raydebug t
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from raydebug import probe
 from raydebug.cli.live import Live
 from tests.bench.figures import percentile, say, summary
 from tests.bench.protocol import Row
@@ -27,7 +29,6 @@ from tests.support.plugin import plugin_in
 JOB = Path(__file__).parent / "jobs" / "debugged.py"
 ATTACHED, EVALUATED, SLOWLY, STEPPED = 30, 400, 40, 40
 THREADS = ("main", "pool", "background", "new")
-NODELAY = "__import__('pydevd').get_global_debugger().writer.sock.setsockopt(6, 1, 1)"
 
 
 class Job:
@@ -123,7 +124,9 @@ async def leave(client: DapClient) -> None:
     await asyncio.sleep(0.3)
 
 
-async def round_trips(live: Live, job: Job) -> dict[str, list[float]]:
+async def by_hub(live: Live, job: Job) -> dict[str, list[float]]:
+    """Attaching in turns, ours and raw; then evaluating and stepping by the hub, and the same raw, once we have been
+    there: the mend of the socket stays."""
     worker_id, _, _ = await job.tell("make trips")
     await job.tell("stop trips")
     ours = Ours(live, worker_id)
@@ -133,7 +136,7 @@ async def round_trips(live: Live, job: Job) -> dict[str, list[float]]:
     for number in range(ATTACHED + 1):
         await ours.paused()
         await asyncio.sleep(0.3)
-        first = await timed(ours.attach, 1)
+        mine = await timed(ours.attach, 1)
         await ours.ask("detach")
         await ours.paused()
         await asyncio.sleep(0.5)
@@ -141,42 +144,59 @@ async def round_trips(live: Live, job: Job) -> dict[str, list[float]]:
         client, _, _ = await raw_attach(host, port)
         raw = (time.perf_counter() - start) * 1000
         await leave(client)
-        if number:  # the first starts the keeper
-            taken["attach"] += first
+        if number:  # the first is with a worker that was never debugged
+            taken["attach"] += mine
             taken["attach, raw"].append(raw)
-    # Evaluating and stepping: both in the same stopped worker, one after the other.
     await ours.paused()
     thread, look = await ours.attach()
     frame = look["frame_id"]
-    ask: Callable[[], Awaitable[Any]] = lambda: ours.ask("evaluate", expression="count", frameId=frame, context="watch")  # noqa: E731
-    await timed(ask, 20)
-    taken["evaluate"] = await timed(ask, EVALUATED)
+
+    async def ask() -> None:
+        await ours.ask("evaluate", expression="count", frameId=frame, context="watch")
 
     async def step() -> None:
         nonlocal thread
         await ours.ask("next", threadId=thread.threadId)
         thread = await ours.wait(thread.stop)
 
+    await timed(ask, 20)
+    taken["evaluate"] = await timed(ask, EVALUATED)
     await timed(step, 3)
     taken["step"] = await timed(step, STEPPED)
     await ours.ask("detach")
     await ours.paused()
     await asyncio.sleep(0.5)
-    client, number, frame_id = await raw_attach(host, port)
-    raw_ask = lambda: client.request("evaluate", expression="count", frameId=frame_id, context="watch")  # noqa: E731
-    taken["evaluate, as Ray leaves it"] = await timed(raw_ask, SLOWLY)
-
-    async def raw_step() -> None:
-        await client.request("next", threadId=number)
-        await client.wait("stopped")
-
-    taken["step, raw"] = await timed(raw_step, STEPPED)
-    await client.request("evaluate", expression=NODELAY)
-    frame_id = (await client.request("stackTrace", threadId=number, levels=1))["stackFrames"][0]["id"]
-    await timed(raw_ask, 20)
-    taken["evaluate, mended"] = await timed(raw_ask, EVALUATED)
+    client, _, frame = await raw_attach(host, port)
+    same = probe.call("evaluate", expression="count", frame=frame)
+    await client.request("evaluate", expression=probe.bootstrap())
+    for name, expression in (("evaluate, mended", "count"), ("evaluate by the probe, mended", same)):
+        evaluate = functools.partial(
+            client.request, "evaluate", expression=expression, frameId=frame, context="clipboard"
+        )
+        await timed(evaluate, 20)
+        taken[name] = await timed(evaluate, EVALUATED)
     await leave(client)
     await job.tell("kill trips")
+    return taken
+
+
+async def as_ray_leaves_it(live: Live, job: Job) -> dict[str, list[float]]:
+    """Evaluating and stepping in a worker that raydebug never touched."""
+    worker_id, _, _ = await job.tell("make untouched")
+    await job.tell("stop untouched")
+    await Ours(live, worker_id).paused()
+    client, thread, frame = await raw_attach(*(await job.tell("ids untouched"))[1:])
+
+    async def step() -> None:
+        await client.request("next", threadId=thread)
+        await client.wait("stopped")
+        await client.request("stackTrace", threadId=thread)
+
+    evaluate = functools.partial(client.request, "evaluate", expression="count", frameId=frame, context="watch")
+    taken = {"evaluate, as Ray leaves it": await timed(evaluate, SLOWLY)}
+    taken["step, raw"] = await timed(step, STEPPED)
+    await leave(client)
+    await job.tell("kill untouched")
     return taken
 
 
@@ -207,7 +227,8 @@ async def measure(cluster: RayCluster, trips: bool) -> tuple[dict[str, list[floa
     try:
         async with Live(cluster.url, cluster.debugger["X-Raydebug-Token"]) as live:
             await live.subscribe("debug", "paused")
-            return (await round_trips(live, job)) if trips else {}, await speeds(live, job)
+            taken = {**await by_hub(live, job), **await as_ray_leaves_it(live, job)} if trips else {}
+            return taken, await speeds(live, job)
     finally:
         job.stop()
 
@@ -233,19 +254,22 @@ def bench() -> list[Row]:
     def row(name: str, ours: str, theirs: str, peer: str, share: float, budget: str = "") -> Row:
         return Row(name, percentile(taken[ours], share), "ms", percentile(taken[theirs], share), peer, budget)
 
-    def share_of_hub(share: float) -> float:
-        return percentile(taken["evaluate"], share) - percentile(taken["evaluate, mended"], share)
+    def share(of: float, budget: str) -> Row:
+        """Of the hub and all that lies between it and debugpy: over the same request, straight to debugpy."""
+        raw_ms = percentile(taken["evaluate by the probe, mended"], of)
+        name = f"of that, the hub's share, p{of * 100:.0f}"
+        return Row(name, percentile(taken["evaluate"], of) - raw_ms, "ms", raw_ms, "the request itself, mended", budget)
 
     rows = [
         row("click attach -> stack and locals, p50", "attach", "attach, raw", raw, 0.5, "< 300 ms"),
         row("the same, p95", "attach", "attach, raw", raw, 0.95),
         row("evaluate, p50", "evaluate", "evaluate, as Ray leaves it", untouched, 0.5, "< 8 ms"),
         row("the same, p99", "evaluate", "evaluate, as Ray leaves it", untouched, 0.99, "< 30 ms"),
-        Row("hub's share of it, p50", share_of_hub(0.5), "ms", percentile(taken["evaluate, mended"], 0.5), mended,
-            "< 2 ms"),
-        Row("the same, p99", share_of_hub(0.99), "ms", percentile(taken["evaluate, mended"], 0.99), mended, "< 10 ms"),
+        row("the same, p50", "evaluate", "evaluate, mended", mended, 0.5),
+        share(0.5, "< 2 ms"),
+        share(0.99, "< 10 ms"),
         row("step over -> where it stands, p50", "step", "step, raw", untouched, 0.5),
-    ]  # fmt: skip
+    ]
     others = [one for one in os.environ.get("RAYDEBUG_BENCH_PYTHONS", "").split(os.pathsep) if one]
     found = {version(sys.executable): slower}
     found |= {version(python): on(python, trips=False)[1] for python in others}

@@ -64,6 +64,7 @@ def call(function: str, arguments: str = "{}") -> Answer:
             text = failure("TooLargeError", f"the answer has {len(text):,} characters, more than {limit:,}", None)
     except BaseException as error:
         text = failed(error)
+    threads.next_order()
     return Answer(text)
 
 

@@ -101,6 +101,21 @@ def wake() -> int:
     return count
 
 
+def next_order() -> None:
+    """Have the calling, stopped thread take the next of its orders at once.
+
+    pydevd takes one each time the thread is woken: of several that came together the others would wait 0.2 s each.
+    """
+    try:
+        thread_id = _id_of(threading.current_thread())
+        if thread_id in _debugger()._thread_events:
+            orders, event = _debugger().get_internal_queue_and_event(thread_id)
+            if not orders.empty():
+                event.set()
+    except Exception:
+        return  # they come later
+
+
 def suspend(thread_id: int | None = None) -> bool:
     """Stop a thread, by DAP's id; None: all."""
     pydevd_id = "*"

@@ -53,6 +53,7 @@ FIRST_PAGE: Final = 200
 MOST_CHILDREN: Final = 1000
 MOST_ENTRIES: Final = 2000
 MOST_EVALUATIONS: Final = 64
+SLOW_S: Final = 0.1
 MOST_BREAKPOINTS: Final = 500
 _TYPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -237,12 +238,18 @@ async def evaluate(session: Session, who: str, arguments: dict[str, Any]) -> Eva
     if thread is not None and thread.busy is None:
         thread.busy = number
     work = asyncio.ensure_future(_evaluated(session, evaluation, asked, thread, shown))
-    session.changed()
+    # Most are over in milliseconds: told each time, they would cost more than they take.
+    asyncio.get_running_loop().call_later(SLOW_S, _tell_if_it_still_runs, session, number)
     try:
         return await asyncio.wait_for(asyncio.shield(work), ANSWER_S)
     except asyncio.TimeoutError:
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         return Evaluated(result="", waiting=True, evaluation=number, running=thread is None)
+
+
+def _tell_if_it_still_runs(session: Session, number: int) -> None:
+    if number in session.evaluations:
+        session.changed()
 
 
 async def _evaluated(
@@ -272,7 +279,10 @@ async def _evaluated(
         if thread is not None and thread.busy == number:
             waiting = [one.evaluation for one in session.evaluations.values() if one.threadId == thread.id]
             thread.busy = min(waiting, default=None)
-        session.changed()
+        if time.monotonic() - began > SLOW_S:
+            session.changed()
+        else:
+            session.changed_by_and_by()
     if shown:
         session.flush_output()
         session.say(

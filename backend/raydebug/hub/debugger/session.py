@@ -44,6 +44,7 @@ NOTE_S: Final = 0.05
 NOTE_BYTES: Final = 4 << 20
 NOTE_BYTES_S: Final = 2 << 20
 """What notes may cost: they pass through Ray's agent."""
+BY_AND_BY_S: Final = 0.3
 STEP_S: Final = 0.03
 MOST_THREADS: Final = 2048
 PATIENT: Final = frozenset({"attach", "evaluate"})
@@ -83,7 +84,7 @@ class Session:
         self._orphans = 0
         self.leaving = False
         self._noted = 0
-        self._odd = self._naming = self._going = False
+        self._odd = self._naming = self._going = self._by_and_by = False
         self._initialized: asyncio.Event = asyncio.Event()
         self._work: set[asyncio.Task[None]] = set()
         self._output: Final = Output(self.say)
@@ -455,7 +456,14 @@ class Session:
         self.changed()
         return entry
 
+    def changed_by_and_by(self) -> None:
+        """Of what may wait a moment: that there are new messages."""
+        if not self._by_and_by:
+            self._by_and_by = True
+            asyncio.get_running_loop().call_later(BY_AND_BY_S, self.changed)
+
     def changed(self) -> None:
+        self._by_and_by = False
         self._changed()
         if not self._noting and self.channel is not None and self.channel.kept and self.capabilities:
             self._noting = True
