@@ -206,6 +206,16 @@ async def test_detach_and_attach_at_once(node: Agent, tmp_path: Path) -> None:
             assert raw.kept == {}
 
 
+async def test_two_detach_at_once(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        for number in range(3):
+            await hub(WORKER, "attach")
+            await hub.stopped(WORKER)
+            await asyncio.gather(hub(WORKER, "detach"), hub(WORKER, "detach"))
+            assert WORKER not in hub.broker.sessions
+            await child.hear("went_on", number + 1)
+
+
 async def test_detached_while_the_keeper_couldnt_be_told(node: Agent, tmp_path: Path) -> None:
     """The session doesn't rise again when the keeper is back."""
     async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:

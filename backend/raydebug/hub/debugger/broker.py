@@ -36,6 +36,8 @@ HELD_RETRY_S: Final = 2.0
 REST_S: Final = 0.3
 """An adapter that is attached to at the moment in which it lets go of the session before is wedged for good."""
 ATTACH_S: Final = 30.0
+SETTLE_S: Final = 0.5
+"""So long what has begun is waited for before a session is left."""
 AUDITED_CHARS: Final = 4000
 _UNKNOWN: Final = "no worker or driver {!r} is known"
 _HELD: Final = "already being debugged"
@@ -76,6 +78,8 @@ class Broker:
         self.keepers: Final = keepers(self._found)
         self.sessions: Final[dict[str, Session]] = {}
         self._attaching: dict[str, asyncio.Task[None]] = {}
+        self._leaving: dict[str, asyncio.Task[None]] = {}
+        self._begun: dict[str, set[asyncio.Future[Any]]] = {}
         self._ended_at: dict[str, float] = {}
         self._left_at: dict[str, float] = {}
         self._stale: set[str] = set()
@@ -104,7 +108,12 @@ class Broker:
         if command in AUDITED and not (command == "evaluate" and arguments.get("context") == "hover"):
             self._note(command, caller, worker_id, **{key: _brief(arguments.get(key)) for key in AUDITED[command]})
         # Whoever asked may go away meanwhile: what has begun is done to its end.
+        if worker_id in self._leaving:
+            raise DebugError("not_attached", "This session is being detached.")
         work = asyncio.ensure_future(HANDLERS[command](session, caller.label, arguments))
+        begun = self._begun.setdefault(worker_id, set())
+        begun.add(work)
+        work.add_done_callback(begun.discard)
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -203,7 +212,18 @@ class Broker:
                 session.changed()
 
     async def _detach(self, session: Session) -> None:
+        """Once, however many ask: a second goodbye in the midst of the first ends debugpy's adapter for good."""
         worker_id = session.target.worker_id
+        leaving = self._leaving.get(worker_id)
+        if leaving is None:
+            leaving = self._leaving[worker_id] = asyncio.ensure_future(self._detach_once(session))
+            leaving.add_done_callback(lambda _: self._leaving.pop(worker_id, None))
+        await asyncio.shield(leaving)
+
+    async def _detach_once(self, session: Session) -> None:
+        worker_id = session.target.worker_id
+        if begun := self._begun.pop(worker_id, None):
+            await asyncio.wait(begun, timeout=SETTLE_S)  # a step that has just begun, say
         channel = session.channel
         if channel is not None:
             session.leaving = True
