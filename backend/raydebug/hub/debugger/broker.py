@@ -224,6 +224,11 @@ class Broker:
         worker_id = session.target.worker_id
         if begun := self._begun.pop(worker_id, None):
             await asyncio.wait(begun, timeout=SETTLE_S)  # a step that has just begun, say
+        for evaluation in session.evaluations.values() if session.channel is not None else ():
+            if evaluation.threadId is not None:
+                # debugpy's adapter ends when it is left now, and the next breakpoint() would wait for nobody, for good.
+                text = f"{evaluation.expression[:80]!r} is still evaluated: detaching now would hang this worker."
+                raise DebugError("busy", text, "Detach when it has come back.")
         channel = session.channel
         if channel is not None:
             session.leaving = True
