@@ -216,6 +216,22 @@ async def test_two_detach_at_once(node: Agent, tmp_path: Path) -> None:
             await child.hear("went_on", number + 1)
 
 
+async def test_a_session_isnt_left_while_its_thread_evaluates(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        await hub(WORKER, "attach")
+        thread, _ = await hub.stopped(WORKER)
+        seen = await hub(WORKER, "look", threadId=thread)
+        sleeps = "__import__('time').sleep(2)"
+        running = asyncio.ensure_future(hub(WORKER, "evaluate", expression=sleeps, frameId=seen.frame_id))
+        await asyncio.sleep(0.2)
+        with pytest.raises(AccessError) as refused:
+            await hub(WORKER, "detach")
+        assert refused.value.body.code == "busy"
+        await running
+        await hub(WORKER, "detach")
+        await child.hear("went_on", 1)
+
+
 async def test_detached_while_the_keeper_couldnt_be_told(node: Agent, tmp_path: Path) -> None:
     """The session doesn't rise again when the keeper is back."""
     async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
