@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -149,7 +150,8 @@ async def scenario(
             assert time.monotonic() < deadline
             await asyncio.sleep(0.1)
 
-        ray_before = {p.pid for p in cluster.processes() if p.pid != hello.pid}
+        ray_before = rays_own(cluster)
+        assert pid in ray_before
         os.kill(hello.pid, signal.SIGKILL)
         killed = time.monotonic()
         await until("the loss to show", lambda: helpers.state(node)[0] != "up")
@@ -159,9 +161,26 @@ async def scenario(
         assert again is not None
         assert again.pid != hello.pid
         await until("the titles again", lambda: title() == "ray::Rank.pause")
-        assert ray_before <= {p.pid for p in cluster.processes()}
+        assert ray_before.items() <= rays_own(cluster).items()
     finally:
         await helpers.close()
+
+
+def rays_own(cluster: RayCluster) -> dict[int, str]:
+    """Pid and name of what the helper's death must not touch: Ray's daemons and the workers that hold an actor.
+
+    Not what comes and goes by itself: the helper's own children, idle workers, commands that Ray's agent runs.
+    """
+    kept = {}
+    for process in cluster.processes():
+        with contextlib.suppress(psutil.Error):
+            line = " ".join(process.cmdline())
+            daemon = any(
+                name in line for name in ("gcs_server", "raylet/raylet", "dashboard.py", "/agent.py", "agent/main.py")
+            )
+            if daemon or (line.startswith("ray::") and not line.startswith("ray::IDLE")):
+                kept[process.pid] = line.split(" ", 1)[0]
+    return kept
 
 
 def test_the_helper_does_not_import_ray() -> None:
