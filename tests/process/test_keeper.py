@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import msgspec
+import psutil
 import pytest
 
 from raydebug.api.keeper import Close, Ended, Note, Open, Opened, Orphan, Response, WillRequest
@@ -26,7 +28,7 @@ from raydebug.hub.access.errors import AccessError
 from raydebug.hub.debugger.memory import Memory
 from raydebug.hub.nodes.dial import Unreachable
 from tests.support.dap_client import DapClient
-from tests.support.keeper import NODE, SECRET, Agent, agent, debuggee, desk, raw_hub, until
+from tests.support.keeper import DEBUGGEE, NODE, SECRET, Agent, Desk, agent, debuggee, desk, raw_hub, until
 
 WORKER = "cd" * 28
 QUIET_S = 0.7
@@ -216,6 +218,23 @@ async def test_two_detach_at_once(node: Agent, tmp_path: Path) -> None:
             await child.hear("went_on", number + 1)
 
 
+@pytest.mark.parametrize("command", ["next", "stepIn", "stepOut", "continue", "evaluate", "pause"])
+async def test_left_in_the_midst_of_a_command(node: Agent, tmp_path: Path, command: str) -> None:
+    """Whatever of the two comes first: the worker goes on, and its next breakpoint() can be attached to."""
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        for number in range(3):
+            await hub(WORKER, "attach")
+            thread, _ = await hub.stopped(WORKER)
+            arguments: dict[str, Any] = {"expression": "len(items)"} if command == "evaluate" else {"threadId": thread}
+            begun = asyncio.ensure_future(hub(WORKER, command, **arguments))
+            await asyncio.sleep(0.005 * number)
+            await hub(WORKER, "detach")
+            await asyncio.wait({begun}, timeout=15)
+            assert begun.done()
+            begun.exception()  # refused or done, both are right
+            await child.hear("went_on", number + 1)
+
+
 async def test_a_session_isnt_left_while_its_thread_evaluates(node: Agent, tmp_path: Path) -> None:
     async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
         await hub(WORKER, "attach")
@@ -230,6 +249,74 @@ async def test_a_session_isnt_left_while_its_thread_evaluates(node: Agent, tmp_p
         await running
         await hub(WORKER, "detach")
         await child.hear("went_on", 1)
+
+
+SLEEPS = "__import__('time').sleep(4)"
+
+
+async def begin_sleeping(hub: Desk) -> asyncio.Future[Any]:
+    """An evaluation that takes a while, on the stopped thread."""
+    thread, _ = await hub.stopped(WORKER)
+    seen = await hub(WORKER, "look", threadId=thread)
+    running = asyncio.ensure_future(hub(WORKER, "evaluate", expression=SLEEPS, frameId=seen.frame_id))
+    await until(lambda: hub.rows[WORKER].evaluations)
+    await asyncio.sleep(0.5)  # it is noted, and on its way
+    return running
+
+
+async def test_the_will_waits_for_what_is_evaluated(node: Agent, tmp_path: Path) -> None:
+    """Else debugpy's adapter would end, and the worker wait at its next breakpoint() for nobody."""
+    async with debuggee() as (child, port):
+        async with desk(tmp_path, node, {WORKER: port}, lease_s=0.5) as first:
+            await first(WORKER, "attach")
+            running = await begin_sleeping(first)
+        running.cancel()
+        await child.hear("waits", 2)
+        async with desk(tmp_path, node, {WORKER: port}) as second:
+            await second.state(WORKER, "ended")
+            await second(WORKER, "attach")
+            await second.stopped(WORKER)
+
+
+async def test_a_hub_that_comes_while_the_will_waits_gets_the_session(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (child, port):
+        async with desk(tmp_path, node, {WORKER: port}, lease_s=0.5) as first:
+            await first(WORKER, "attach")
+            await first(WORKER, "setBreakpoints", path=str(DEBUGGEE), breakpoints=[{"line": line_of("say(waits")}])
+            running = await begin_sleeping(first)
+        running.cancel()
+        await asyncio.sleep(1.5)  # the lease has ended
+        async with desk(tmp_path, node, {WORKER: port}) as second:
+            await second.state(WORKER, "stopped", "running")
+            await child.hear("went_on", 1)
+            _, stop = await second.stopped(WORKER)  # at the line, for which tracing has been brought back
+            assert child.rounds() == 1
+            assert not any(one.get("waits") == 2 for one in child.said), stop
+        assert not any("no hub came" in (row.note or "") for row in second.rows.values())
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["keeper", "no keeper"])
+async def test_a_connection_is_closed_when_all_has_been_answered(node: Agent, tmp_path: Path, kept: bool) -> None:
+    async with debuggee() as (child, port), desk(tmp_path, node if kept else None, {WORKER: port}) as hub:
+        await hub(WORKER, "attach")
+        running = await begin_sleeping(hub)
+        session = hub.broker.sessions[WORKER]
+        assert session.channel is not None
+        session.channel.close()
+        session.channel = None
+        await child.hear("went_on", 1)
+        running.cancel()
+        await child.hear("waits", 2)
+        session.state = "ended"
+
+        with contextlib.suppress(AccessError):  # held, at first: it is tried again
+            await hub(WORKER, "attach")
+        await hub.stopped(WORKER)
+
+
+def line_of(text: str) -> int:
+    lines = DEBUGGEE.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
 async def test_detached_while_the_keeper_couldnt_be_told(node: Agent, tmp_path: Path) -> None:
@@ -288,6 +375,19 @@ async def test_a_killed_keeper_frees_its_workers_and_says_so(node: Agent, tmp_pa
         await hub(WORKER, "attach")  # by the next one
         await hub.stopped(WORKER)
         assert hub.rows[WORKER].keeper
+
+
+async def test_an_adapter_that_has_ended_is_said_to_have(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        await child.hear("waits", 1)
+        tcp = psutil.net_connections("tcp")
+        (adapter,) = (one.pid for one in tcp if one.status == "LISTEN" and port in tuple(one.laddr))
+        assert adapter
+        os.kill(adapter, signal.SIGKILL)
+        with pytest.raises(AccessError) as refused:
+            await hub(WORKER, "attach")
+        assert "waits for nobody" in refused.value.body.message
+        assert hub.rows[WORKER].state == "failed"
 
 
 async def test_a_worker_that_dies_ends_its_session(node: Agent, tmp_path: Path) -> None:

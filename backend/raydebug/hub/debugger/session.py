@@ -109,6 +109,7 @@ class Session:
         if not self._initialized.is_set():
             attach.cancel()
             raise DebugError("failed", f"debugpy didn't get ready in {ANSWER_S:g} s")
+        self.held_by = self.note = None  # by nobody else any more
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
             self.request("evaluate", expression=NODELAY),
@@ -144,6 +145,8 @@ class Session:
         if self.leaving or self.channel is None:
             return
         self.found(kept.asked)
+        if kept.freed:
+            self.tracing = False
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
                 self._arrive(thread)
@@ -155,6 +158,9 @@ class Session:
         with contextlib.suppress(DebugError):
             for path in list(self.breakpoints.wanted.lines):
                 await self.set_lines(path)
+            if self.breakpoints.need_tracing and not self.tracing:
+                await self.probe("arm")
+                self.tracing = True
             await self.probe("forget")
         self.changed()
 
