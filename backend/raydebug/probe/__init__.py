@@ -27,6 +27,7 @@ MODULES = (
     "values",
     "children",
     "frames",
+    "rays",
     "loops",
     "tensors",
     "tracing",
