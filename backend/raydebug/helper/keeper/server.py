@@ -8,8 +8,8 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 import msgspec
 from websockets.asyncio.server import ServerConnection
@@ -261,8 +261,8 @@ class Keeper:
         self._sessions.pop(name, None)
         self._ended_at.pop(name, None)
 
-    def _spawn(self, work: object) -> None:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
