@@ -22,6 +22,7 @@ from typing import Any
 # In the order of their imports of each other.
 MODULES = (
     "handles",
+    "breaks",
     "text",
     "arrays",
     "values",

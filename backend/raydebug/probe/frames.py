@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import handles
+from . import breaks, handles
 from .children import inside, page_of
 from .text import contained_repr, type_name
 from .values import Variables, shown
@@ -90,6 +90,12 @@ def evaluate(expression: str, frame: int | None = None) -> dict[str, Any]:
 
 def told(text: str, run: Callable[[str], Any]) -> dict[str, Any]:
     """Run ``text`` as a console does: the value of its last line, if that is an expression, else nothing."""
+    with breaks.skipped() as met:
+        found = _told(text, run)
+    return {**found, "note": breaks.note(met)} if met else found
+
+
+def _told(text: str, run: Callable[[str], Any]) -> dict[str, Any]:
     statements, expression = _parts(text)
     if statements:
         run(statements)

@@ -25,7 +25,7 @@ from raydebug.api.debug import (
     SourceText,
     Variables,
 )
-from raydebug.dap.bodies import Completions
+from raydebug.dap.bodies import Completions, clipped
 from raydebug.hub.debugger import going
 from raydebug.hub.debugger.answers import ExceptionTold, ModulesTold, ScopesTold, TasksTold, as_told, unpack
 from raydebug.hub.debugger.arguments import (
@@ -266,7 +266,9 @@ async def _evaluated(
             # In the context of a console, what it prints comes to the console.
             told = unpack(await session.evaluate(text, session.place(thread), "clipboard"))
             own(session, thread, told)
-        result = msgspec.structs.replace(as_told(Evaluated, told), running=thread is None, evaluation=number)
+        read = as_told(Evaluated, told)
+        note = None if read.note is None else clipped(read.note, 2000)
+        result = msgspec.structs.replace(read, running=thread is None, evaluation=number, note=note)
     except DebugError as error:
         if shown:
             took = (time.monotonic() - began) * 1000
@@ -296,6 +298,8 @@ async def _evaluated(
             type=result.type,
             summary=result.summary,
         )
+        if result.note:
+            session.say("note", result.note, evaluation=number)
     return result
 
 
