@@ -49,6 +49,7 @@ FUNCTIONS = frozenset(
         "go_on",
         "hello",
         "inspect",
+        "lines",
         "modules",
         "nodelay",
         "poll",

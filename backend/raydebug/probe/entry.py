@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "go_on": threads.go_on,
     "hello": threads.hello,
     "inspect": tensors.inspect,
+    "lines": sources.lines,
     "modules": sources.modules,
     "nodelay": tracing.nodelay,
     "poll": beside.poll,

@@ -26,7 +26,7 @@ from raydebug.api.debug import (
     Variables,
 )
 from raydebug.dap.bodies import Completions, clipped
-from raydebug.hub.debugger import going
+from raydebug.hub.debugger import going, lines
 from raydebug.hub.debugger.answers import ExceptionTold, ModulesTold, ScopesTold, TasksTold, as_told, unpack
 from raydebug.hub.debugger.arguments import (
     Completing,
@@ -91,10 +91,7 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
 async def known(session: Session, thread_id: int) -> Thread:
     """The thread, once it is known where it stands. Raises DebugError if it isn't stopped."""
     thread = session.thread(thread_id)
-    for _ in range(200):
-        if not thread.stopped or thread.frames:
-            break
-        await asyncio.sleep(0.005)
+    await going.known(thread)
     session.place(thread)
     return thread
 
@@ -343,8 +340,10 @@ async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any])
     if elsewhere + len(asked.breakpoints) > MOST_BREAKPOINTS:
         raise ValueError(f"{MOST_BREAKPOINTS} breakpoints are set in this session; remove some")
     points.set_lines(asked.path, [SourceBreakpoint(**msgspec.structs.asdict(one)) for one in asked.breakpoints])
+    if asked.breakpoints:
+        await lines.check_file(session, asked.path)
     await going.arm_if_needed(session)
-    await session.set_lines(asked.path)
+    await lines.set_lines(session, asked.path)
     session.changed()
     return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}
 
