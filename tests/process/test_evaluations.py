@@ -61,9 +61,7 @@ class Stopped(Debuggee):
 
 @pytest.fixture
 async def child() -> AsyncIterator[Stopped]:
-    async with debuggee(CHILD) as started:
-        started.__class__ = Stopped
-        assert isinstance(started, Stopped)
+    async with debuggee(CHILD, Stopped) as started:
         started.client = await DapClient.connect("127.0.0.1", (await started.said())["port"])
         await started.client.attach(**{name: ATTACH[name] for name in ATTACH if name != "redirectOutput"})
         await started.stops()

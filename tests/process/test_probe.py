@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -51,11 +51,14 @@ class Debuggee:
         return answer["value"]
 
 
+Kind = TypeVar("Kind", bound=Debuggee)
+
+
 @asynccontextmanager
-async def debuggee(script: Path) -> AsyncIterator[Debuggee]:
+async def debuggee(script: Path, kind: type[Kind] = Debuggee) -> AsyncIterator[Kind]:  # type: ignore[assignment]
     command = [sys.executable, "-Xfrozen_modules=off", str(script)]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 24)
-    found = Debuggee(process)
+    found = kind(process)
     try:
         yield found
     finally:

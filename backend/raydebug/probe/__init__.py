@@ -27,6 +27,7 @@ MODULES = (
     "arrays",
     "values",
     "children",
+    "namespace",
     "frames",
     "loops",
     "tensors",
