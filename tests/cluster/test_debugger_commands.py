@@ -267,8 +267,12 @@ async def test_steps(gate: Gate) -> None:
     target = next(one["id"] for one in targets if one["label"].startswith("outer"))
     thread = await gate.step("stepIn", thread, targetId=target)
     assert thread.function == "outer"
-    assert (await gate.look(thread))[1]["more"] == "1"
+    frame_id, values = await gate.look(thread)
+    assert values["more"] == "1"
+    assert (await gate("stepInTargets", frameId=frame_id))["targets"] == []
     thread = await gate.step("stepOut", thread)
+    assert await refused(gate("stepInTargets", frameId=frame_id)) == "gone"
+    assert await refused(gate("stepInTargets", frameId=2**40)) == "gone"
     assert (thread.function, thread.line) == ("round", line("call"))
     thread = await gate.step("next", thread)
     assert thread.line == line("call") + 1

@@ -96,13 +96,6 @@ async def known(session: Session, thread_id: int) -> Thread:
     return thread
 
 
-def thread_of_frame(session: Session, frame_id: int) -> Thread:
-    for thread in session.threads.values():
-        if thread.stopped and any(frame.id == frame_id for frame in thread.frames):
-            return thread
-    raise DebugError("gone", "This frame's thread went on.")
-
-
 def own(session: Session, thread: Thread, *answers: Any) -> None:
     """Note to whom the references in the probe's answers belong."""
     for answer in answers:
@@ -143,7 +136,7 @@ async def stack_trace(session: Session, who: str, arguments: dict[str, Any]) -> 
 
 async def scopes(session: Session, who: str, arguments: dict[str, Any]) -> Any:
     frame_id = take(OfFrame, arguments).frame_id
-    thread = thread_of_frame(session, frame_id)
+    thread = going.thread_of_frame(session, frame_id)
     told = await session.probe("scopes", thread, frame=frame_id)
     own(session, thread, told)
     return as_told(ScopesTold, told)
@@ -216,7 +209,7 @@ async def evaluate(session: Session, who: str, arguments: dict[str, Any]) -> Eva
         raise DebugError("busy", f"{MOST_EVALUATIONS} evaluations are under way in this worker; wait for some.")
     if asked.context not in ("repl", "watch", "hover"):
         raise ValueError(f"context is {asked.context[:40]!r}, expected repl, watch or hover")
-    thread = None if asked.frame_id is None else thread_of_frame(session, asked.frame_id)
+    thread = None if asked.frame_id is None else going.thread_of_frame(session, asked.frame_id)
     if thread is not None:
         session.place(thread)
     session.last_evaluation += 1
@@ -303,7 +296,7 @@ async def _evaluated(
 async def set_variable(session: Session, who: str, arguments: dict[str, Any]) -> Evaluated:
     """By an assignment in the frame: it works for whatever has an expression."""
     asked = take(Setting, arguments)
-    thread = thread_of_frame(session, asked.frame_id)
+    thread = going.thread_of_frame(session, asked.frame_id)
     for text in (asked.evaluate_name, asked.value):
         with contextlib.suppress(SyntaxError):
             compile(text.strip(), "<value>", "eval")
@@ -322,7 +315,7 @@ async def completions(session: Session, who: str, arguments: dict[str, Any]) -> 
     asked = take(Completing, arguments)
     more: dict[str, Any] = {}
     if asked.frame_id is not None:
-        thread = thread_of_frame(session, asked.frame_id)
+        thread = going.thread_of_frame(session, asked.frame_id)
         inside = session.place(thread)
         rebuilt = any(frame.rebuilt and frame.id == asked.frame_id for frame in thread.frames)
         more = {"frameId": inside if rebuilt else asked.frame_id}

@@ -21,6 +21,7 @@ from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.session import Session
 from raydebug.hub.debugger.threads import Thread
 
+LEAVES_S: Final = 5.0
 POLL_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
 
 
@@ -43,6 +44,10 @@ class Claim:
     frame_id: int
     stop: int
 
+    def told(self) -> None:
+        """It has taken the order. Should it stand there all the same, it can be told again."""
+        asyncio.get_running_loop().call_later(LEAVES_S, self.give_up)
+
     def give_up(self) -> None:
         """It doesn't go on after all."""
         if self.thread.stop == self.stop:
@@ -55,6 +60,14 @@ async def known(thread: Thread) -> None:
         if not thread.stopped or thread.leaving or thread.frames:
             break
         await asyncio.sleep(0.005)
+
+
+def thread_of_frame(session: Session, frame_id: int) -> Thread:
+    """Raises DebugError if it went on."""
+    for thread in session.threads.values():
+        if thread.stopped and any(frame.id == frame_id for frame in thread.frames):
+            return thread
+    raise DebugError("gone", "This frame's thread went on.")
 
 
 def claim(session: Session, thread: Thread) -> Claim:
@@ -74,6 +87,7 @@ async def leaving(session: Session, thread: Thread) -> AsyncIterator[Claim]:
     except BaseException:
         claimed.give_up()
         raise
+    claimed.told()
 
 
 async def resume(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -121,6 +135,8 @@ async def let_go(session: Session, claims: list[Claim]) -> None:
         if isinstance(outcome, BaseException):
             one.give_up()
             failed.append(outcome)
+        else:
+            one.told()
     if failed:
         raise failed[0]
 
@@ -200,6 +216,11 @@ async def goto(session: Session, who: str, arguments: dict[str, Any]) -> dict[st
 
 async def step_in_targets(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     frame_id = take(OfFrame, arguments).frame_id
+    thread = thread_of_frame(session, frame_id)
+    # Debugpy would have a thread that goes on answer at its next stop.
+    session.place(thread)
+    if any(frame.rebuilt and frame.id == frame_id for frame in thread.frames):
+        raise DebugError("failed", "The exception has unwound this stack: there is nothing to step into.")
     return {"targets": (await session.told(bodies.Targets, "stepInTargets", frameId=frame_id)).targets[:100]}
 
 
