@@ -10,7 +10,7 @@ import pytest
 
 from raydebug import probe
 from tests.process.test_evaluations import Stopped
-from tests.process.test_probe import ProbeError, debuggee
+from tests.process.test_probe import ProbeError, debuggee_of
 from tests.support.dap_client import DapClient
 
 CHILD = Path(__file__).parent / "console_child.py"
@@ -19,7 +19,7 @@ DELETES = sys.version_info < (3, 12)
 
 @pytest.fixture
 async def child() -> AsyncIterator[Stopped]:
-    async with debuggee(CHILD, Stopped) as started:
+    async with debuggee_of(Stopped, CHILD) as started:
         started.client = await DapClient.connect("127.0.0.1", (await started.said())["port"])
         await started.client.attach()
         await started.stops()

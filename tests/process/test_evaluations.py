@@ -13,7 +13,7 @@ import pytest
 
 from raydebug import probe
 from raydebug.hub.debugger.attaching import ATTACH
-from tests.process.test_probe import Debuggee, ProbeError, debuggee
+from tests.process.test_probe import Debuggee, ProbeError, debuggee_of
 from tests.support.api import line_of
 from tests.support.dap_client import DapClient
 
@@ -61,7 +61,7 @@ class Stopped(Debuggee):
 
 @pytest.fixture
 async def child() -> AsyncIterator[Stopped]:
-    async with debuggee(CHILD, Stopped) as started:
+    async with debuggee_of(Stopped, CHILD) as started:
         started.client = await DapClient.connect("127.0.0.1", (await started.said())["port"])
         await started.client.attach(**{name: ATTACH[name] for name in ATTACH if name != "redirectOutput"})
         await started.stops()

@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,8 +54,12 @@ class Debuggee:
 Kind = TypeVar("Kind", bound=Debuggee)
 
 
+def debuggee(script: Path) -> AbstractAsyncContextManager[Debuggee]:
+    return debuggee_of(Debuggee, script)
+
+
 @asynccontextmanager
-async def debuggee(script: Path, kind: type[Kind] = Debuggee) -> AsyncIterator[Kind]:  # type: ignore[assignment]
+async def debuggee_of(kind: type[Kind], script: Path) -> AsyncIterator[Kind]:
     command = [sys.executable, "-Xfrozen_modules=off", str(script)]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 24)
     found = kind(process)
