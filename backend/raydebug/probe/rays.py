@@ -9,6 +9,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+BREAKPOINT = ("ray.util.debugpy", "_try_import_debugpy")
+"""Module and function that Ray's ``breakpoint()`` asks first: None from it ends it before anything has happened."""
+
 
 def actor() -> Any:
     """The actor that lives in this process."""
