@@ -100,6 +100,68 @@ test("one attaches from the overview, looks, evaluates, steps, and lets it go on
   await expect(page.getByTestId("session")).toHaveCount(0);
 });
 
+/** Attached to the actor of jobs/calls.py, which stands before the line with several calls. */
+async function atCalls(page: Page): Promise<void> {
+  cluster().job("e2e/jobs/calls.py");
+  await signedIn(page);
+  await page.getByRole("link", { name: /^Debugger/ }).click();
+  const place = page.getByTestId("place").filter({ hasText: "calls.py" });
+  await place.getByTestId("place-member").click({ timeout: 60_000 });
+  await expect(frame(page)).toContainText("work", { timeout: 30_000 });
+}
+
+const lineOf = async (page: Page, text: string): Promise<number> =>
+  Number(await code(page).locator(".cm-content").evaluate((content, wanted) => {
+    const lines = [...content.querySelectorAll(".cm-line")].map((line) => line.textContent ?? "");
+    return lines.findIndex((line) => line.includes(wanted)) + 1;
+  }, text));
+
+/** Values at the ends of lines are no text of theirs. */
+const lineWith = (page: Page, text: string) => code(page).locator(".cm-line").filter({ hasText: text });
+
+test("one runs to a line and steps into a call of several, by mouse and by keys", async ({ page }) => {
+  test.setTimeout(300_000);
+  await atCalls(page);
+  const calls = await lineOf(page, "total = plus(");
+  const at = async (line: number) => expect(frame(page)).toHaveAttribute("data-line", String(line));
+
+  // To a line, by the menu of its number.
+  await lineNumber(page, calls).click({ button: "right" });
+  await page.getByTestId("line-menu").getByRole("menuitem", { name: "Run to this line" }).click();
+  await at(calls);
+  await expect(page.getByTestId("breakpoint")).toHaveCount(0); // it has left none
+
+  // Into one of the calls, by the menu beside Into.
+  await page.getByTestId("tool-targets").click();
+  await page.getByTestId("targets").getByRole("menuitem", { name: "twice(1)", exact: true }).click();
+  await expect(frame(page)).toContainText("twice");
+  await expect(named(page, "number")).toContainText("number = 1");
+  await page.keyboard.press("Shift+F11");
+  await at(calls);
+
+  // To the line of the cursor, by a key; and by the menu of the line, opened by a key.
+  await lineWith(page, "total += 1").click();
+  await page.keyboard.press("Control+F10");
+  await at(calls + 1);
+  await lineWith(page, "depth = down(").click();
+  await page.keyboard.press("Shift+F10");
+  const menu = page.getByTestId("line-menu");
+  await expect(menu).toContainText(`Line ${calls + 2}`);
+  const item = menu.getByRole("menuitem", { name: "Run to this line" });
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+  await expect(item).toBeFocused();
+  await page.keyboard.press("Enter");
+  await at(calls + 2);
+  await expect(code(page).locator(".cm-content")).toBeFocused();
+
+  // Into a call by keys.
+  await page.keyboard.press("Control+F11");
+  await expect(page.getByRole("menuitem", { name: "down(400)" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(frame(page)).toContainText("down");
+  await expect(named(page, "left")).toContainText("left = 400");
+});
+
 test("a crash is looked at where it was raised", async ({ page }) => {
   test.setTimeout(300_000);
   cluster().demo("--ranks", "2", "--crash", "1:1");

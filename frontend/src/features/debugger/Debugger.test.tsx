@@ -9,6 +9,7 @@ import type { DebugSession, PausedSite, Role, Tables } from "../../api/types.gen
 import { makeRouter } from "../../app/router";
 import { en, WordsProvider } from "../../i18n";
 import { useConsoles } from "./console/store";
+import { cursor } from "./keys";
 import { useWatches } from "./right/watchStore";
 import type { CodeViewProps } from "./source/CodeView";
 import { freshState, useDebug } from "./state";
@@ -221,6 +222,27 @@ describe("stepping", () => {
     fireEvent.click(await screen.findByText("_optimizer_step"));
     await waitFor(() => expect(hub.commands("stepIn")).toMatchObject([{ args: { threadId: 1, targetId: 2 } }]));
   });
+
+  it("into a call that is chosen by keys alone", async () => {
+    await show();
+    await attached();
+    await key("F11", { ctrlKey: true });
+    await waitFor(() => expect(document.activeElement?.textContent).toBe("local_grad_norm"));
+    fireEvent.keyDown(document.activeElement as Element, { key: "ArrowDown" });
+    await waitFor(() => expect(document.activeElement?.textContent).toBe("_optimizer_step"));
+    fireEvent.keyDown(document.activeElement as Element, { key: "Enter" });
+    await waitFor(() => expect(hub.commands("stepIn")).toMatchObject([{ args: { threadId: 1, targetId: 2 } }]));
+    await waitFor(() => expect(screen.queryByRole("menu")).toBeNull());
+  });
+
+  it("leaves no menu of calls open where the thread went on", async () => {
+    await show();
+    await attached();
+    await key("F11", { ctrlKey: true });
+    await screen.findByText("_optimizer_step");
+    await key("F5");
+    await waitFor(() => expect(screen.queryByRole("menu")).toBeNull());
+  });
 });
 
 describe("breakpoints", () => {
@@ -262,6 +284,17 @@ describe("breakpoints", () => {
       expect(hub.commands("runTo")).toMatchObject([{ args: { threadId: 1, path: FILE, line: 209 } }]),
     );
     await stoppedAt(209);
+  });
+
+  it("run to the line of the cursor by a key", async () => {
+    await show();
+    await attached();
+    cursor.at = { path: FILE, line: 215 };
+    await key("F10", { ctrlKey: true });
+    await waitFor(() =>
+      expect(hub.commands("runTo")).toMatchObject([{ args: { threadId: 1, path: FILE, line: 215 } }]),
+    );
+    await stoppedAt(215);
   });
 });
 

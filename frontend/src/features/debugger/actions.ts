@@ -55,8 +55,9 @@ export async function step(command: Step, targetId?: number): Promise<void> {
 }
 
 export async function toLine(command: "runTo" | "goto", path: string, line: number): Promise<void> {
-  const { session, thread } = current();
-  if (session && isStopped(thread)) await act(session.worker_id, command, { threadId: thread.threadId, path, line });
+  const { state, session, thread } = current();
+  if (!session || !isStopped(thread) || session.lost_ns !== null || shownFrame(state.shown)?.rebuilt) return;
+  await act(session.worker_id, command, { threadId: thread.threadId, path, line });
 }
 
 export async function setBreakpoint(

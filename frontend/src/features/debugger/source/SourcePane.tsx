@@ -1,5 +1,5 @@
 // The middle: open files, where one is, and its text.
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { createPortal } from "react-dom";
 import { askDebug } from "../../../api/debug";
 import { useTable } from "../../../api/hooks";
@@ -169,6 +169,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   const reachable = useReachable();
   const [menu, setMenu] = useState<{ line: number; x: number; y: number } | null>(null);
   const [form, setForm] = useState<Marks["form"]>(null);
+  const editor = useRef<HTMLDivElement>(null);
   const frame = shownFrame(shown);
   const stopped = isStopped(thread);
   const now = stopped && shown !== null && shown.stop === thread.stop && shown.threadId === thread.threadId;
@@ -216,7 +217,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   }, [path, line]);
   return (
     <>
-      <div className={s.editor} data-old={(here && !now) || undefined}>
+      <div ref={editor} className={s.editor} data-old={(here && !now) || undefined}>
         <Suspense fallback={<Bones />}>
           <CodeView
             path={path}
@@ -242,7 +243,10 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
               path={path}
               line={form.line}
               one={breakpoints.find((one) => one.line === form.line)}
-              onClose={() => setForm(null)}
+              onClose={() => {
+                setForm(null);
+                editor.current?.querySelector<HTMLElement>("[contenteditable]")?.focus();
+              }}
             />,
             form.host,
           )
