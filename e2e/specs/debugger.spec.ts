@@ -160,6 +160,29 @@ test("one runs to a line and steps into a call of several, by mouse and by keys"
   await page.keyboard.press("Enter");
   await expect(frame(page)).toContainText("down");
   await expect(named(page, "left")).toContainText("left = 400");
+
+  // At the bottom: 401 frames of it, a hundred at a time.
+  await page.keyboard.press("F5");
+  const frames = page.getByTestId("frame").filter({ hasText: "down" });
+  await expect(frames).toHaveCount(100);
+  const more = page.getByTestId("more-frames");
+  await frames.last().focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(more).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(frames).toHaveCount(200);
+  await expect(frames.nth(100)).toBeFocused();
+  await more.click();
+  await more.click();
+  await more.click();
+  await expect(frames).toHaveCount(401);
+  await expect(more).toHaveCount(0);
+  await frames.nth(400).click();
+  await expect(named(page, "left")).toContainText("left = 400");
+  await expect(page).toHaveURL(/frame=400/);
+  await page.reload(); // leads to the same frame
+  await expect(frames.nth(400)).toHaveAttribute("aria-current", "true", { timeout: 20_000 });
+  await expect(named(page, "left")).toContainText("left = 400");
 });
 
 test("a crash is looked at where it was raised", async ({ page }) => {

@@ -115,6 +115,8 @@ export class MadeUpDebugger {
     this.handle = 1_000_000;
     this.evaluation = 0;
     this.asked = [];
+    /** Calls of a function by itself, in each stack. */
+    this.deep = 0;
   }
 
   member(worker) {
@@ -207,15 +209,23 @@ export class MadeUpDebugger {
       path: thread.file,
       line: thread.line,
     };
+    const again = { name: "down", path: thread.file, line: thread.line + 1 };
     return [
       { ...inner, rebuilt: post },
+      ...Array.from({ length: this.deep }, () => again),
       { name: "ActorRolloutRefWorker.update_actor", path: "/opt/verl/workers/fsdp_workers.py", line: 864 },
       { name: "func", path: "/opt/verl/single_controller/ray/worker_group.py", line: 471 },
       { name: "resume_span", path: "/opt/ray/util/tracing/tracing_helper.py", line: 461, subtle: true },
       { name: "actor_method_executor", path: "/opt/ray/_private/function_manager.py", line: 689, subtle: true },
       { name: "main_loop", path: "/opt/ray/_private/worker.py", line: 917, subtle: true },
       { name: "<module>", path: "/opt/ray/_private/workers/default_worker.py", line: 321, subtle: true },
-    ].map((frame, i) => ({ id: thread.stop * 100 + i, column: 0, subtle: false, rebuilt: false, ...frame }));
+    ].map((frame, i) => ({
+      id: thread.stop * (this.deep ? 10_000 : 100) + i,
+      column: 0,
+      subtle: false,
+      rebuilt: false,
+      ...frame,
+    }));
   }
 
   /** A handle for children, given as a function of their range. */
@@ -329,7 +339,7 @@ export class MadeUpDebugger {
         const { site } = this.member(worker);
         return {
           stop: thread.stop,
-          frames,
+          frames: frames.slice(0, 100),
           total_frames: frames.length,
           frame_id: frame.id,
           scopes: [
@@ -347,6 +357,11 @@ export class MadeUpDebugger {
               }
             : null,
         };
+      }
+      case "stackTrace": {
+        const frames = this.frames(worker);
+        const { startFrame = 0, levels = 100 } = args;
+        return { stackFrames: frames.slice(startFrame, startFrame + levels), totalFrames: frames.length };
       }
       case "variables":
         return this.variables(args);

@@ -213,6 +213,30 @@ async def test_steps(gate: Gate) -> None:
     assert await refused(gate("runTo", threadId=thread.threadId, path="/nowhere.py", line=1)) == "failed"
 
 
+async def test_a_deep_stack_comes_by_pages(gate: Gate) -> None:
+    await gate.breakpoints({"line": line("bottom")})
+    thread = await gate.on("bottom")
+    seen = await gate("look", threadId=thread.threadId)
+    assert len(seen["frames"]) == 100
+    total = seen["total_frames"]
+    assert total > 400
+    frames, levels = seen["frames"], 100
+    while len(frames) < total:
+        page = await gate("stackTrace", threadId=thread.threadId, startFrame=len(frames), levels=levels)
+        assert page["totalFrames"] == total
+        assert len(page["stackFrames"]) == min(levels, total - len(frames))
+        frames += page["stackFrames"]
+    assert len({one["id"] for one in frames}) == total
+    assert [one["name"] for one in frames[:402]] == ["down"] * 401 + ["round"]
+    # Each can be looked at and evaluated in, and the first look stays what it was.
+    seen = await gate("look", threadId=thread.threadId, frameId=frames[300]["id"])
+    assert [one["value"] for one in seen["variables"]["variables"] if one["name"] == "left"] == ["300"]
+    assert await gate.value("left", frames[400]["id"]) == "400"
+    assert await gate.value("number > 0", frames[401]["id"]) == "True"
+    assert [one["id"] for one in seen["frames"]] == [one["id"] for one in frames[:100]]
+    await gate.breakpoints()
+
+
 async def test_a_step_into_an_actors_own_method_arrives_there(gate: Gate) -> None:
     """Ray wraps each method of an actor's class for its tracing."""
     await gate.breakpoints({"line": line("after call")})

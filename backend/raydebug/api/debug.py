@@ -271,7 +271,10 @@ class ExceptionInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables."""
+    """All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables.
+
+    ``frames``: the innermost 100, of a post-mortem all; ``stackTrace`` tells the others.
+    """
 
     stop: int
     frames: list[Frame]

@@ -872,6 +872,8 @@ export interface Check {
 
 /**
  * All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables.
+ *
+ * ``frames``: the innermost 100, of a post-mortem all; ``stackTrace`` tells the others.
  */
 export interface Look {
   stop: number;

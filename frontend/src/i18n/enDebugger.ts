@@ -158,7 +158,8 @@ export const debuggerWords = {
   hidden: "hidden",
   shownToo: "hide",
   noFrames: "No frames",
-  moreFrames: (count: number): string => `${n(count)} more frames aren't shown`,
+  moreFrames: (next: number, left: number): string =>
+    next < left ? `Show ${n(next)} of ${n(left)} more` : `Show ${n(left)} more`,
   runningThread: "This thread runs. Pause it to see where it is.",
   lookFailed: (why: string): string => `No stack: ${why}`,
   retry: "Try again",

@@ -46,11 +46,12 @@ from raydebug.hub.debugger.arguments import (
     take,
 )
 from raydebug.hub.debugger.errors import DebugError
-from raydebug.hub.debugger.session import ANSWER_S, Session
+from raydebug.hub.debugger.session import ANSWER_S, LEVELS, Session
 from raydebug.hub.debugger.threads import Thread
 
 FIRST_PAGE: Final = 200
 MOST_CHILDREN: Final = 1000
+MOST_FRAMES: Final = 10_000
 MOST_ENTRIES: Final = 2000
 MOST_EVALUATIONS: Final = 64
 SLOW_S: Final = 0.1
@@ -79,7 +80,7 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
     own(session, thread, scopes, variables, *more)
     return Look(
         stop=thread.stop,
-        frames=thread.frames,
+        frames=thread.frames if thread.rebuilt else thread.frames[:LEVELS],
         total_frames=thread.total_frames,
         frame_id=frame_id,
         scopes=as_told(ScopesTold, scopes).scopes,
@@ -137,10 +138,16 @@ def exception_of(told: Any) -> ExceptionInfo:
 async def stack_trace(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     asked = take(Levels, arguments)
     thread = await known(session, asked.thread_id)
-    end = asked.start_frame + max(1, min(asked.levels, 1000))
-    frames: list[Frame] = thread.frames[asked.start_frame : end]
+    start, stop = asked.start_frame, thread.stop
+    end = start + max(1, min(asked.levels, 1000))
+    frames: list[Frame] = thread.frames[start:end]
     if not thread.rebuilt and end > len(thread.frames) < thread.total_frames:
-        frames, _ = await session.fetch_frames(thread, asked.start_frame, end - asked.start_frame)
+        frames, _ = await session.fetch_frames(thread, start, end - start)
+        if thread.stop != stop or not thread.stopped:
+            raise DebugError("gone", "This thread went on.")
+        # Frames that are known can be looked at and evaluated in.
+        if start <= len(thread.frames) < end <= MOST_FRAMES:
+            thread.frames = thread.frames[:start] + frames
     return {"stackFrames": frames, "totalFrames": thread.total_frames}
 
 

@@ -215,6 +215,39 @@ describe("stepping", () => {
     expect((screen.getByTestId("tool-next") as HTMLButtonElement).disabled).toBe(false);
   });
 
+  it("shows more of a deep stack on request, by keys too", async () => {
+    const router = await show();
+    hub.made.deep = 400;
+    await attached();
+    const frames = () => screen.getAllByTestId("frame");
+    expect(frames()).toHaveLength(100);
+    const more = screen.getByTestId("more-frames");
+    expect(more.textContent).toBe(t.moreFrames(100, 307));
+    frames()[99]?.focus();
+    fireEvent.keyDown(frames()[99] as Element, { key: "ArrowDown" });
+    expect(document.activeElement).toBe(more);
+    fireEvent.click(more);
+    await waitFor(() => expect(frames()).toHaveLength(200));
+    expect(hub.commands("stackTrace")).toMatchObject([{ args: { threadId: 1, startFrame: 100, levels: 100 } }]);
+    expect(document.activeElement).toBe(frames()[100]);
+    // Looking at one of them keeps them all.
+    fireEvent.click(frames()[199] as Element);
+    await waitFor(() => expect(frames()[199]?.getAttribute("aria-current")).toBe("true"));
+    expect(frames()).toHaveLength(200);
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ frame: "199" }));
+    // The frame below the last one is fetched.
+    await key("ArrowDown", { altKey: true });
+    await waitFor(() => expect(frames()[200]?.getAttribute("aria-current")).toBe("true"));
+    expect(screen.getByTestId("more-frames").textContent).toBe(t.moreFrames(100, 107));
+  });
+
+  it("a link to a frame far out leads there", async () => {
+    await show("/debugger?worker=w0&thread=1&frame=320");
+    hub.made.deep = 400;
+    fireEvent.click(screen.getByTestId("attach"));
+    await waitFor(() => expect(screen.getAllByTestId("frame")[320]?.getAttribute("aria-current")).toBe("true"));
+  });
+
   it("offers the calls of the line", async () => {
     await show();
     await attached();

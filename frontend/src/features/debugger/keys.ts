@@ -1,7 +1,7 @@
 // The keys of the debugger. F-keys work everywhere on the page, single letters only where nothing is typed.
 import { useEffect, useRef } from "react";
 import { useCluster } from "../../api/stores";
-import { detach, step, toggleBreakpoint, toLine } from "./actions";
+import { detach, moreFrames, step, toggleBreakpoint, toLine } from "./actions";
 import { goTo } from "./left/members";
 import { sessionOf } from "./session";
 import { selectFrame, useDebug } from "./state";
@@ -71,6 +71,7 @@ function moveFrame(by: 1 | -1): void {
   if (!shown) return;
   const next = shown.index + by;
   if (shown.frames[next]) selectFrame(next);
+  else if (by > 0) void moreFrames().then((some) => some && selectFrame(next));
 }
 
 /** The paused rank before or after the one that is looked at, over all places. */
