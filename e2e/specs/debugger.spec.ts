@@ -161,6 +161,32 @@ test("one runs to a line and steps into a call of several, by mouse and by keys"
   await expect(frame(page)).toContainText("down");
   await expect(named(page, "left")).toContainText("left = 400");
 
+  // The console's edge, dragged and by keys; a reload keeps it.
+  const grip = page.getByRole("separator", { name: "Height of the console" });
+  const height = async () => Math.round((await page.getByTestId("console").boundingBox())?.height ?? 0);
+  const usual = await height();
+  const edge = await grip.boundingBox();
+  if (!edge) throw new Error("the console has no edge");
+  const [x, y] = [edge.x + edge.width / 2, edge.y + edge.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x, y - 60, { steps: 4 });
+  await page.mouse.up();
+  expect(await height()).toBe(usual + 60);
+  await expect(grip).toHaveAttribute("aria-valuenow", String(usual + 60));
+  await grip.press("ArrowUp");
+  await grip.press("ArrowUp");
+  await grip.press("ArrowDown");
+  await expect(grip).toHaveAttribute("aria-valuenow", String(usual + 80));
+  await grip.press("End");
+  const most = (await grip.getAttribute("aria-valuemax")) ?? "";
+  await expect(grip).toHaveAttribute("aria-valuenow", most);
+  expect((await page.getByTestId("source").boundingBox())?.height).toBeGreaterThanOrEqual(159);
+  await page.reload();
+  await expect(grip).toHaveAttribute("aria-valuenow", most);
+  await grip.dblclick();
+  await expect.poll(height).toBe(usual);
+
   // At the bottom: 401 frames of it, a hundred at a time.
   await page.keyboard.press("F5");
   const frames = page.getByTestId("frame").filter({ hasText: "down" });

@@ -233,4 +233,6 @@ export const debuggerWords = {
   received: "received",
   failedMessage: "failed",
   resize: "Height of the console",
+  resizeTitle: "Drag, or use ↑ and ↓; a double click gives it its usual height",
+  pixels: (height: number): string => `${height} pixels`,
 };

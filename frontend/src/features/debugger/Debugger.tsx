@@ -1,6 +1,6 @@
 // The debugger's page: places on the left, source in the middle, values on the right, console below. What it shows beside
 // the rows of the stream lies in state.ts; looking.ts fetches it, actions.ts acts.
-import { useEffect, useState } from "react";
+import { type CSSProperties, type ReactNode, useEffect, useState } from "react";
 import { useLoaded, useTopic } from "../../api/hooks";
 import { linkState, useLink } from "../../api/stores";
 import { useWords } from "../../i18n";
@@ -8,6 +8,7 @@ import ui from "../../ui/ui.module.css";
 import { Bone, CopyCommand, EmptyState, useAfter } from "../../ui/widgets";
 import { Bars } from "./Bars";
 import { ConsolePane } from "./console/ConsolePane";
+import { useHeight } from "./console/height";
 import s from "./debugger.module.css";
 import { useDebuggerKeys } from "./keys";
 import { Breakpoints } from "./left/Breakpoints";
@@ -59,7 +60,7 @@ function Page() {
     <section className={s.page} aria-label={words.debugger.title} data-testid="debugger" data-state={session?.state}>
       <Toolbar session={session} />
       <Bars session={session} />
-      <div className={s.panes} data-ended={session?.state === "ended" || undefined}>
+      <Panes ended={session?.state === "ended"}>
         <aside className={s.left}>
           <Places />
           <Sessions />
@@ -79,10 +80,21 @@ function Page() {
         ) : (
           <Nowhere session={session} />
         )}
-      </div>
+      </Panes>
       {session ? <FileOpener session={session} open={opener} onClose={() => setOpener(false)} /> : null}
       <Said session={session} />
     </section>
+  );
+}
+
+/** As high a console as is wanted; what is in the panes isn't drawn anew for it. */
+function Panes({ ended, children }: { ended: boolean; children: ReactNode }) {
+  const height = useHeight((state) => state.wanted);
+  const style = height === null ? undefined : ({ "--console": `${height}px` } as CSSProperties);
+  return (
+    <div className={s.panes} style={style} data-ended={ended || undefined}>
+      {children}
+    </div>
   );
 }
 
