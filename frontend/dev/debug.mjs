@@ -90,6 +90,16 @@ const THREAD = {
   busy: null,
 };
 
+/** A body with its whole numbers in hex. */
+function inHex(body) {
+  if (Array.isArray(body)) return body.map(inHex);
+  if (body === null || typeof body !== "object") return body;
+  const next = Object.fromEntries(Object.entries(body).map(([name, one]) => [name, inHex(one)]));
+  for (const name of ["value", "result"])
+    if (next.type === "int" && /^\d+$/.test(next[name] ?? "")) next[name] = `0x${Number(next[name]).toString(16)}`;
+  return next;
+}
+
 class Refusal extends Error {
   constructor(code, message) {
     super(message);
@@ -318,6 +328,11 @@ export class MadeUpDebugger {
   /** The answer's body; throws Refusal. */
   async call(worker, command, args) {
     this.asked.push({ worker, command, args });
+    const body = await this.answer(worker, command, args);
+    return args.format?.hex ? inHex(body) : body;
+  }
+
+  async answer(worker, command, args) {
     await new Promise((resolve) => setTimeout(resolve, command === "attach" ? this.wait : 1));
     if (command === "attach") return done(this.attach(worker));
     if (command === "source") return sourceText(args.path, args.path.endsWith("dp_actor.py") ? 212 : 88);
@@ -462,7 +477,7 @@ export class MadeUpDebugger {
     }
   }
 
-  async evaluate(worker, { expression, context }) {
+  async evaluate(worker, { expression, context, format }) {
     const evaluation = ++this.evaluation;
     const repl = context === "repl";
     const found = this.locals(worker, 0).find((one) => one.name === expression);
@@ -482,13 +497,14 @@ export class MadeUpDebugger {
       if (repl) this.say(worker, { kind: "error", text: "ZeroDivisionError: division by zero", evaluation });
       throw new Refusal("evaluate", `NameError: name '${expression}' is not defined`);
     }
-    const result = found
+    const plain = found
       ? { result: found.value, type: found.type, variablesReference: found.variablesReference, summary: found.summary }
       : {
           result: /^\d+$/.test(expression) ? expression : "[1, 2, 3]",
           type: /^\d+$/.test(expression) ? "int" : "list",
           variablesReference: 0,
         };
+    const result = format?.hex ? inHex(plain) : plain;
     if (repl) this.say(worker, { kind: "result", text: result.result, evaluation, took_ms: 2.4, ...result });
     return { ...result, evaluation };
   }

@@ -273,6 +273,30 @@ async def test_values_are_set(gate: Gate) -> None:
     await gate.says("stdout", f"round {number} total 101 5 [1, 2]", since)
 
 
+async def test_whole_numbers_in_hex(gate: Gate) -> None:
+    await gate.breakpoints({"line": line("after call")})
+    thread = await gate.on("after call")
+    style = {"format": {"hex": True}}
+    seen = await gate("look", threadId=thread.threadId, **style)
+    values = {one["name"]: one for one in seen["variables"]["variables"]}
+    assert (values["i"]["value"], values["table"]["value"]) == ("0x9", "{'a': 0x1}")
+    children = await gate("variables", variablesReference=values["table"]["variablesReference"], **style)
+    assert children["variables"][0]["value"] == "0x1"
+    frame_id, plain = await gate.look(thread)
+    assert plain["i"] == "9", "asked for with each question"
+    for context in ("watch", "hover", "repl"):
+        told = await gate("evaluate", expression="[255, -1]", frameId=frame_id, context=context, **style)
+        assert told["result"] == "[0xff, -0x1]"
+        told = await gate("evaluate", expression="255", context=context, **style)  # on a thread beside
+        assert told["result"] == "0xff"
+    assert (await gate.console())[-1].text == "0xff"
+    told = await gate("setVariable", frameId=frame_id, evaluateName="total", value="0x10", **style)
+    assert told["result"] == "0x10"
+    assert await gate.value("total", frame_id) == "16"
+    assert await refused(gate("look", threadId=thread.threadId, format={"hex": "x"})) == "bad_query"
+    await gate.breakpoints()
+
+
 async def test_completions_know_the_frame(gate: Gate) -> None:
     await gate.breakpoints({"line": line("inner")})
     thread = await gate.on("inner")

@@ -9,12 +9,12 @@ command             arguments                                           body
 =================== =================================================== ===============================================
 ``attach``          ``{}``                                              ``{}`` once attached (or an error)
 ``detach``          ``{}``                                              ``{}``
-``look``            ``{threadId, frameId?}``                            :class:`Look`
+``look``            ``{threadId, frameId?, format?}``                   :class:`Look`
 ``stackTrace``      ``{threadId, startFrame?, levels?}``                ``{stackFrames: Frame[], totalFrames}``
 ``scopes``          ``{frameId}``                                       ``{scopes: Scope[]}``
-``variables``       ``{variablesReference, start?, count?}``            :class:`Variables`
-``evaluate``        ``{expression, frameId?, context}``                 :class:`Evaluated`; context: repl, watch, hover
-``setVariable``     ``{frameId, evaluateName, value}``                  :class:`Evaluated`
+``variables``       ``{variablesReference, start?, count?, format?}``   :class:`Variables`
+``evaluate``        ``{expression, frameId?, context, format?}``        :class:`Evaluated`; context: repl, watch, hover
+``setVariable``     ``{frameId, evaluateName, value, format?}``         :class:`Evaluated`
 ``completions``     ``{text, column, frameId?}``                        ``{targets: DAP CompletionItem[]}``
 ``exceptionInfo``   ``{threadId}``                                      :class:`ExceptionInfo`
 ``inspect``         ``{variablesReference, view, …}``                   see ``raydebug.probe``
@@ -35,6 +35,7 @@ command             arguments                                           body
 ``asyncTasks``      ``{}``                                              ``{tasks: AsyncTask[]}``
 =================== =================================================== ===============================================
 
+``format`` is a :class:`ValueFormat`.
 ``frameId`` and ``variablesReference`` are valid while their thread stays stopped. Field names inside bodies are DAP's
 own camelCase where the object is DAP's.
 """
@@ -178,6 +179,12 @@ class DebugSession(msgspec.Struct, frozen=True, kw_only=True):
     console_end: int = 0
     messages_end: int = 0
     capabilities: list[str] = []
+
+
+class ValueFormat(msgspec.Struct, frozen=True, omit_defaults=True):
+    """DAP's. ``hex``: whole numbers in hex."""
+
+    hex: bool = False
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

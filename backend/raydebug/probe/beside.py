@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from . import frames, handles
+from . import frames, handles, text
 
 # Of those that ended and that nobody asked for again; the oldest go first.
 MOST = 100
@@ -24,13 +24,15 @@ def start(expression: str, wait_s: float = 0.02) -> dict[str, Any]:
     """Begin, and the outcome if it is quick, else ``{"ticket": n}`` for :func:`poll`."""
     ticket = next(_tickets)
     done = threading.Event()
+    hexed = text.hexed()
     with _lock:
         _outcomes[ticket] = None
 
     def run() -> None:
         try:
             names = _namespace()
-            value = frames.told(expression, lambda text: frames._run(text, names))
+            with text.in_hex(hexed):
+                value = frames.told(expression, lambda text: frames._run(text, names))
             # Nothing stands still here, so there is nothing that could be unfolded later.
             outcome: dict[str, Any] = {"value": {**value, "variablesReference": 0}}
         except BaseException as error:

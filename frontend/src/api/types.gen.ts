@@ -1005,6 +1005,13 @@ export interface SourceBreakpoint {
   enabled?: boolean;
 }
 
+/**
+ * DAP's. ``hex``: whole numbers in hex.
+ */
+export interface ValueFormat {
+  hex?: boolean;
+}
+
 export interface Module {
   name: string;
   path: string;

@@ -169,6 +169,7 @@ export const debuggerWords = {
 
   variables: "Variables",
   scopes: "Scopes",
+  hex: "Whole numbers in hex",
   noVariables: "None",
   loading: "loading",
   none: "empty",

@@ -72,7 +72,7 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
         return Look(stop=thread.stop, frames=thread.frames, total_frames=0, frame_id=None, scopes=[], variables=None)
     asking = [
         session.probe("scopes", thread, frame=frame_id),
-        session.probe("scope", thread, frame=frame_id, which="locals", start=0, count=FIRST_PAGE),
+        session.probe("scope", thread, frame=frame_id, which="locals", start=0, count=FIRST_PAGE, **asked.style),
     ]
     if thread.reason == "exception":
         asking.append(session.probe("exception", thread))
@@ -164,7 +164,12 @@ async def variables(session: Session, who: str, arguments: dict[str, Any]) -> Va
     thread = owner(session, asked.variables_reference)
     count = max(1, min(asked.count, MOST_CHILDREN))
     told = await session.probe(
-        "children", thread, reference=asked.variables_reference, start=max(0, asked.start), count=count
+        "children",
+        thread,
+        reference=asked.variables_reference,
+        start=max(0, asked.start),
+        count=count,
+        **asked.style,
     )
     own(session, thread, told)
     return as_told(Variables, told)
@@ -267,9 +272,9 @@ async def _evaluated(
     began = time.monotonic()
     try:
         if thread is None:
-            told = await going.run_beside(session, asked.expression)
+            told = await going.run_beside(session, asked.expression, **asked.style)
         else:
-            text = probe.call("evaluate", expression=asked.expression, frame=asked.frame_id)
+            text = probe.call("evaluate", expression=asked.expression, frame=asked.frame_id, **asked.style)
             # In the context of a console, what it prints comes to the console.
             told = unpack(await session.evaluate(text, session.place(thread), "clipboard"))
             own(session, thread, told)
@@ -318,7 +323,7 @@ async def set_variable(session: Session, who: str, arguments: dict[str, Any]) ->
     await session.probe(
         "evaluate", thread, expression=f"{asked.evaluate_name} = ({asked.value}\n)", frame=asked.frame_id
     )
-    told = await session.probe("evaluate", thread, expression=asked.evaluate_name, frame=asked.frame_id)
+    told = await session.probe("evaluate", thread, expression=asked.evaluate_name, frame=asked.frame_id, **asked.style)
     own(session, thread, told)
     session.say("note", f"{asked.evaluate_name} = {asked.value[:500]}", who=who)
     return as_told(Evaluated, told)

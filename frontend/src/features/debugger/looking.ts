@@ -4,6 +4,7 @@ import { askDebug, reasonOf } from "../../api/debug";
 import { useLink } from "../../api/stores";
 import type { DebugSession, DebugThread, Look } from "../../api/types.gen";
 import { isStopped, newestStop } from "./follow";
+import { withFormat } from "./format";
 import { sessionOf, stopKey, threadOf, useBusy, useRight } from "./session";
 import { arrive, edited, type Shown, type Source, useDebug, withTab } from "./state";
 import { ofKey, PAGE, type Page, type Want, withAnswer } from "./tree";
@@ -29,7 +30,11 @@ async function look(session: DebugSession, thread: DebugThread, wanted: () => bo
   const { threadId, stop } = thread;
   const at = stopKey(session, thread);
   const ask = async (frameId?: number): Promise<Look | null> => {
-    const answer = await askDebug(worker, "look", frameId === undefined ? { threadId } : { threadId, frameId });
+    const answer = await askDebug(
+      worker,
+      "look",
+      withFormat(frameId === undefined ? { threadId } : { threadId, frameId }),
+    );
     return wanted() && answer.stop === stop && isNow(worker, threadId, at) ? answer : null;
   };
   try {
@@ -109,7 +114,7 @@ export async function load(worker: string, want: Want, start = 0): Promise<void>
   if (before?.of === want.of) put({ ...held, busy: true });
   const mine = () => pending.delete(pendingKey(want));
   try {
-    const args = { variablesReference: want.reference, start, count: want.count };
+    const args = withFormat({ variablesReference: want.reference, start, count: want.count });
     const answer = await askDebug(worker, "variables", args);
     mine();
     put(withAnswer(useDebug.getState().pages.get(want.path), want.of, answer));

@@ -13,6 +13,7 @@ import { Bone, cx, useAfter } from "../../../ui/widgets";
 import { toggleBreakpoint } from "../actions";
 import { nearestLine, ofFile } from "../breakpoints";
 import { isStopped } from "../follow";
+import { withFormat } from "../format";
 import { cursor } from "../keys";
 import { fetchSource, scopeBase, shownFrame, sourceKey } from "../looking";
 import { useReachable, useRight, useThread } from "../session";
@@ -202,7 +203,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   const onHover = async (expression: string) => {
     if (!frame) return null;
     try {
-      const args = { expression, frameId: frame.id, context: "hover" as const };
+      const args = withFormat({ expression, frameId: frame.id, context: "hover" as const });
       const value = await askDebug(session.worker_id, "evaluate", args);
       return value.waiting ? null : value;
     } catch {
