@@ -233,6 +233,20 @@ test("values in hex, breakpoints that can't hit, and the console's edge", async 
     await expect(named(page, "number")).toContainText("number = 255");
     await expect(watch).toContainText("= 256");
 
+    // A breakpoint that can't hit: hollow in row and gutter, and both say why.
+    const last = await lineOf(page, "total += 1");
+    await lineNumber(page, last).click({ button: "right" });
+    await page.getByTestId("line-menu").getByRole("menuitem", { name: /^Condition/ }).click();
+    await page.getByTestId("breakpoint-form").getByLabel("Condition").fill("total ===");
+    await page.keyboard.press("Enter");
+    const row = page.getByTestId("breakpoint");
+    await expect(row).toHaveAttribute("data-verified", "false");
+    await expect(row.getByTestId("breakpoint-problem")).toContainText("total ===");
+    const mark = code(page).locator(".cm-marks [data-hollow]");
+    await expect(mark).toHaveAttribute("title", /total ===/);
+    await row.getByRole("button", { name: /^Remove/ }).click();
+    await expect(mark).toHaveCount(0);
+
     // The console's edge, dragged and by keys; a reload keeps it.
     const grip = page.getByRole("separator", { name: "Height of the console" });
     const height = async () => Math.round((await page.getByTestId("console").boundingBox())?.height ?? 0);

@@ -1,5 +1,6 @@
 import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { breakpoint } from "../../../test/debug";
 import { attached, chip, FILE, fresh, hub, key, named, show, stoppedAt, t, values } from "../../../test/debuggerPage";
 import { setStale, useLink } from "../../api/stores";
 import type { DebugSession } from "../../api/types.gen";
@@ -198,6 +199,22 @@ describe("breakpoints", () => {
       [{ line: 208, enabled: false }],
       [],
     ]);
+  });
+
+  it("that can't hit are hollow and say why, in their row and their line's menu", async () => {
+    await show();
+    await attached();
+    const message = "The condition isn't valid: <b>invalid syntax</b>";
+    const row = { ...breakpoint(209, { path: FILE, condition: "i ===" }), verified: false, message };
+    hub.made.put("w0", { breakpoints: [row, breakpoint(213, { path: FILE })] });
+    const rows = await screen.findAllByTestId("breakpoint");
+    expect(rows.map((one) => one.dataset.verified)).toEqual(["false", "true"]);
+    expect(screen.getAllByTestId("breakpoint-problem").map((one) => one.textContent)).toEqual([message]);
+    fireEvent.click(await screen.findByText("menu 209"));
+    expect((await screen.findByTestId("line-menu")).textContent).toContain(message);
+    // One that is off isn't meant to hit.
+    hub.made.put("w0", { breakpoints: [{ ...row, enabled: false }] });
+    await waitFor(() => expect(screen.queryByTestId("breakpoint-problem")).toBeNull());
   });
 
   it("of functions and exceptions", async () => {

@@ -5,7 +5,7 @@ import { useWords } from "../../../i18n";
 import { copyText } from "../../../ui/copy";
 import ui from "../../../ui/ui.module.css";
 import { setBreakpoint, toggleBreakpoint, toLine } from "../actions";
-import { asked } from "../breakpoints";
+import { asked, problemOf } from "../breakpoints";
 
 interface Props {
   path: string;
@@ -22,6 +22,7 @@ export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Pr
   const { debugger: t } = useWords();
   const { line } = at;
   const one = all.find((other) => other.path === path && other.line === line);
+  const problem = one ? problemOf(one) : null;
   const [before] = useState(() => document.activeElement);
   const formOpens = useRef(false);
   const item = (text: string, enabled: boolean, onSelect: () => void, key?: string) => (
@@ -47,6 +48,7 @@ export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Pr
           }}
         >
           <Menu.Label className={ui.menuLabel}>{t.lineMenu(line)}</Menu.Label>
+          {problem ? <Menu.Label className={ui.menuLabel}>{problem}</Menu.Label> : null}
           {item(
             one ? t.removeBreakpoint : t.toggleBreakpoint,
             canSet,
