@@ -2,10 +2,10 @@
 // the rows of the stream lies in state.ts; looking.ts fetches it, actions.ts acts.
 import { type CSSProperties, type ReactNode, useEffect, useState } from "react";
 import { useLoaded, useTopic } from "../../api/hooks";
-import { linkState, useLink } from "../../api/stores";
+import { useLink } from "../../api/stores";
 import { useWords } from "../../i18n";
-import ui from "../../ui/ui.module.css";
-import { Bone, CopyCommand, EmptyState, useAfter } from "../../ui/widgets";
+import { Alone, Loading, NoHub, useNoHub } from "../../ui/states";
+import { Bone, CopyCommand } from "../../ui/widgets";
 import { Bars } from "./Bars";
 import { ConsolePane } from "./console/ConsolePane";
 import { useHeight } from "./console/height";
@@ -35,17 +35,17 @@ export function Debugger() {
   const right = useRight();
   const known = useLoaded("paused");
   const loaded = useLoaded("debug") && known;
-  const offline = useLink((link) => linkState(link, known) === "offline" && (link.stale || !link.online));
+  const noHub = useNoHub(known);
   const welcomed = useLink((link) => link.welcome !== null);
   const words = useWords();
-  if (!known && offline) return <Alone title={words.link.noHub} body={words.link.noHubHint} />;
+  if (noHub) return <NoHub />;
   if (welcomed && right === "none")
     return (
-      <Alone title={words.debugger.title} body={words.debugger.signIn}>
+      <Alone title={words.debugger.title} body={words.debugger.signIn} testId="debugger-alone">
         <CopyCommand command={words.debugger.signInCommand} />
       </Alone>
     );
-  return loaded ? <Page /> : <Loading />;
+  return loaded ? <Page /> : <Bones />;
 }
 
 function Page() {
@@ -98,24 +98,10 @@ function Panes({ ended, children }: { ended: boolean; children: ReactNode }) {
   );
 }
 
-function Alone({ title, body, children }: { title: string; body?: string; children?: React.ReactNode }) {
+/** The panes keep their places. */
+function Bones() {
   return (
-    <div className={s.alone} data-testid="debugger-alone">
-      <div className={ui.panel}>
-        <EmptyState title={title} body={body}>
-          {children}
-        </EmptyState>
-      </div>
-    </div>
-  );
-}
-
-/** The panes keep their places; nothing for what comes at once. */
-function Loading() {
-  const late = useAfter(300);
-  if (!late) return null;
-  return (
-    <div className={s.page} data-testid="loading">
+    <Loading className={s.page}>
       <div className={s.toolbar}>
         <Bone width={260} height={26} />
       </div>
@@ -132,6 +118,6 @@ function Loading() {
           ))}
         </div>
       </div>
-    </div>
+    </Loading>
   );
 }
