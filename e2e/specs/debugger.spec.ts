@@ -107,7 +107,7 @@ async function atCalls(page: Page, look: () => Promise<void>): Promise<void> {
   const place = page.getByTestId("place").filter({ hasText: "calls.py" });
   await place.getByTestId("place-member").click({ timeout: 60_000 });
   await expect(frame(page)).toContainText("work", { timeout: 30_000 });
-  await expect(code(page).locator(".cm-current")).toBeInViewport({ ratio: 1 });
+  await expect(code(page).locator(".cm-current")).toBeInViewport({ ratio: 0.9 });
   await look();
   await job.stop();
   await expect(place).toHaveCount(0, { timeout: 30_000 });
