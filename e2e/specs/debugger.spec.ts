@@ -119,7 +119,7 @@ const lineOf = async (page: Page, text: string): Promise<number> =>
     return lines.findIndex((line) => line.includes(wanted)) + 1;
   }, text));
 
-/** Over a name in the source, where it stands first. */
+/** Over a name in the source, where it is seen first. */
 async function hoverText(page: Page, text: string): Promise<void> {
   const at = await code(page).locator(".cm-content").evaluate((content, wanted) => {
     const nodes = document.createTreeWalker(content, NodeFilter.SHOW_TEXT);
@@ -130,6 +130,8 @@ async function hoverText(page: Page, text: string): Promise<void> {
       range.setStart(node, from);
       range.setEnd(node, from + wanted.length);
       const box = range.getBoundingClientRect();
+      const seen = content.closest(".cm-scroller")?.getBoundingClientRect();
+      if (!seen || box.top < seen.top || box.bottom > seen.bottom) continue;
       return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
     }
     throw new Error(`no ${wanted} in the source`);
