@@ -47,6 +47,7 @@ ANSWERS = [
     debug.Evaluated,
     debug.SourceText,
     debug.SourceBreakpoint,
+    debug.ValueFormat,
     debug.Module,
     debug.AsyncTask,
     debug.Console,

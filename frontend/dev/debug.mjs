@@ -90,6 +90,16 @@ const THREAD = {
   busy: null,
 };
 
+/** A body with its whole numbers in hex. */
+function inHex(body) {
+  if (Array.isArray(body)) return body.map(inHex);
+  if (body === null || typeof body !== "object") return body;
+  const next = Object.fromEntries(Object.entries(body).map(([name, one]) => [name, inHex(one)]));
+  for (const name of ["value", "result"])
+    if (next.type === "int" && /^\d+$/.test(next[name] ?? "")) next[name] = `0x${Number(next[name]).toString(16)}`;
+  return next;
+}
+
 class Refusal extends Error {
   constructor(code, message) {
     super(message);
@@ -115,6 +125,8 @@ export class MadeUpDebugger {
     this.handle = 1_000_000;
     this.evaluation = 0;
     this.asked = [];
+    /** Calls of a function by itself, in each stack. */
+    this.deep = 0;
   }
 
   member(worker) {
@@ -207,15 +219,23 @@ export class MadeUpDebugger {
       path: thread.file,
       line: thread.line,
     };
+    const again = { name: "down", path: thread.file, line: thread.line + 1 };
     return [
       { ...inner, rebuilt: post },
+      ...Array.from({ length: this.deep }, () => again),
       { name: "ActorRolloutRefWorker.update_actor", path: "/opt/verl/workers/fsdp_workers.py", line: 864 },
       { name: "func", path: "/opt/verl/single_controller/ray/worker_group.py", line: 471 },
       { name: "resume_span", path: "/opt/ray/util/tracing/tracing_helper.py", line: 461, subtle: true },
       { name: "actor_method_executor", path: "/opt/ray/_private/function_manager.py", line: 689, subtle: true },
       { name: "main_loop", path: "/opt/ray/_private/worker.py", line: 917, subtle: true },
       { name: "<module>", path: "/opt/ray/_private/workers/default_worker.py", line: 321, subtle: true },
-    ].map((frame, i) => ({ id: thread.stop * 100 + i, column: 0, subtle: false, rebuilt: false, ...frame }));
+    ].map((frame, i) => ({
+      id: thread.stop * (this.deep ? 10_000 : 100) + i,
+      column: 0,
+      subtle: false,
+      rebuilt: false,
+      ...frame,
+    }));
   }
 
   /** A handle for children, given as a function of their range. */
@@ -308,6 +328,11 @@ export class MadeUpDebugger {
   /** The answer's body; throws Refusal. */
   async call(worker, command, args) {
     this.asked.push({ worker, command, args });
+    const body = await this.answer(worker, command, args);
+    return args.format?.hex ? inHex(body) : body;
+  }
+
+  async answer(worker, command, args) {
     await new Promise((resolve) => setTimeout(resolve, command === "attach" ? this.wait : 1));
     if (command === "attach") return done(this.attach(worker));
     if (command === "source") return sourceText(args.path, args.path.endsWith("dp_actor.py") ? 212 : 88);
@@ -329,7 +354,7 @@ export class MadeUpDebugger {
         const { site } = this.member(worker);
         return {
           stop: thread.stop,
-          frames,
+          frames: frames.slice(0, 100),
           total_frames: frames.length,
           frame_id: frame.id,
           scopes: [
@@ -347,6 +372,11 @@ export class MadeUpDebugger {
               }
             : null,
         };
+      }
+      case "stackTrace": {
+        const frames = this.frames(worker);
+        const { startFrame = 0, levels = 100 } = args;
+        return { stackFrames: frames.slice(startFrame, startFrame + levels), totalFrames: frames.length };
       }
       case "variables":
         return this.variables(args);
@@ -447,7 +477,7 @@ export class MadeUpDebugger {
     }
   }
 
-  async evaluate(worker, { expression, context }) {
+  async evaluate(worker, { expression, context, format }) {
     const evaluation = ++this.evaluation;
     const repl = context === "repl";
     const found = this.locals(worker, 0).find((one) => one.name === expression);
@@ -467,13 +497,14 @@ export class MadeUpDebugger {
       if (repl) this.say(worker, { kind: "error", text: "ZeroDivisionError: division by zero", evaluation });
       throw new Refusal("evaluate", `NameError: name '${expression}' is not defined`);
     }
-    const result = found
+    const plain = found
       ? { result: found.value, type: found.type, variablesReference: found.variablesReference, summary: found.summary }
       : {
           result: /^\d+$/.test(expression) ? expression : "[1, 2, 3]",
           type: /^\d+$/.test(expression) ? "int" : "list",
           variablesReference: 0,
         };
+    const result = format?.hex ? inHex(plain) : plain;
     if (repl) this.say(worker, { kind: "result", text: result.result, evaluation, took_ms: 2.4, ...result });
     return { ...result, evaluation };
   }

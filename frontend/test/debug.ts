@@ -134,7 +134,12 @@ let current: DebugHub | null = null;
 
 /** Signs in, answers `connection.ask`, and sends the rows of sessions as the stream would. */
 export class DebugHub {
-  readonly made: { asked: Asked[]; sessions: Map<string, DebugSession>; put: (worker: string, over: object) => void };
+  readonly made: {
+    asked: Asked[];
+    sessions: Map<string, DebugSession>;
+    put: (worker: string, over: object) => void;
+    deep: number;
+  };
   /** Holds back the answers to these commands until `flush`. */
   slow = new Set<string>();
   private due: (() => void)[] = [];

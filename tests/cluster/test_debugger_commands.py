@@ -283,6 +283,30 @@ async def test_steps(gate: Gate) -> None:
     assert await refused(gate("runTo", threadId=thread.threadId, path="/nowhere.py", line=1)) == "failed"
 
 
+async def test_a_deep_stack_comes_by_pages(gate: Gate) -> None:
+    await gate.breakpoints({"line": line("bottom")})
+    thread = await gate.on("bottom")
+    seen = await gate("look", threadId=thread.threadId)
+    assert len(seen["frames"]) == 100
+    total = seen["total_frames"]
+    assert total > 400
+    frames, levels = seen["frames"], 100
+    while len(frames) < total:
+        page = await gate("stackTrace", threadId=thread.threadId, startFrame=len(frames), levels=levels)
+        assert page["totalFrames"] == total
+        assert len(page["stackFrames"]) == min(levels, total - len(frames))
+        frames += page["stackFrames"]
+    assert len({one["id"] for one in frames}) == total
+    assert [one["name"] for one in frames[:402]] == ["down"] * 401 + ["round"]
+    # Each can be looked at and evaluated in, and the first look stays what it was.
+    seen = await gate("look", threadId=thread.threadId, frameId=frames[300]["id"])
+    assert [one["value"] for one in seen["variables"]["variables"] if one["name"] == "left"] == ["300"]
+    assert await gate.value("left", frames[400]["id"]) == "400"
+    assert await gate.value("number > 0", frames[401]["id"]) == "True"
+    assert [one["id"] for one in seen["frames"]] == [one["id"] for one in frames[:100]]
+    await gate.breakpoints()
+
+
 async def test_a_step_into_an_actors_own_method_arrives_there(gate: Gate) -> None:
     """Ray wraps each method of an actor's class for its tracing."""
     await gate.breakpoints({"line": line("after call")})
@@ -317,6 +341,30 @@ async def test_values_are_set(gate: Gate) -> None:
     number = (await gate.look(thread))[1]["number"]
     await gate.at_gate_again(thread)
     await gate.says("stdout", f"round {number} total 101 5 [1, 2]", since)
+
+
+async def test_whole_numbers_in_hex(gate: Gate) -> None:
+    await gate.breakpoints({"line": line("after call")})
+    thread = await gate.on("after call")
+    style = {"format": {"hex": True}}
+    seen = await gate("look", threadId=thread.threadId, **style)
+    values = {one["name"]: one for one in seen["variables"]["variables"]}
+    assert (values["i"]["value"], values["table"]["value"]) == ("0x9", "{'a': 0x1}")
+    children = await gate("variables", variablesReference=values["table"]["variablesReference"], **style)
+    assert children["variables"][0]["value"] == "0x1"
+    frame_id, plain = await gate.look(thread)
+    assert plain["i"] == "9", "asked for with each question"
+    for context in ("watch", "hover", "repl"):
+        told = await gate("evaluate", expression="[255, -1]", frameId=frame_id, context=context, **style)
+        assert told["result"] == "[0xff, -0x1]"
+        told = await gate("evaluate", expression="255", context=context, **style)  # on a thread beside
+        assert told["result"] == "0xff"
+    assert (await gate.console())[-1].text == "0xff"
+    told = await gate("setVariable", frameId=frame_id, evaluateName="total", value="0x10", **style)
+    assert told["result"] == "0x10"
+    assert await gate.value("total", frame_id) == "16"
+    assert await refused(gate("look", threadId=thread.threadId, format={"hex": "x"})) == "bad_query"
+    await gate.breakpoints()
 
 
 async def test_completions_know_the_frame(gate: Gate) -> None:

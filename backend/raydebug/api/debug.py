@@ -9,12 +9,12 @@ command             arguments                                           body
 =================== =================================================== ===============================================
 ``attach``          ``{}``                                              ``{}`` once attached (or an error)
 ``detach``          ``{}``                                              ``{}``
-``look``            ``{threadId, frameId?}``                            :class:`Look`
+``look``            ``{threadId, frameId?, format?}``                   :class:`Look`
 ``stackTrace``      ``{threadId, startFrame?, levels?}``                ``{stackFrames: Frame[], totalFrames}``
 ``scopes``          ``{frameId}``                                       ``{scopes: Scope[]}``
-``variables``       ``{variablesReference, start?, count?}``            :class:`Variables`
-``evaluate``        ``{expression, frameId?, context}``                 :class:`Evaluated`; context: repl, watch, hover
-``setVariable``     ``{frameId, evaluateName, value}``                  :class:`Evaluated`
+``variables``       ``{variablesReference, start?, count?, format?}``   :class:`Variables`
+``evaluate``        ``{expression, frameId?, context, format?}``        :class:`Evaluated`; context: repl, watch, hover
+``setVariable``     ``{frameId, evaluateName, value, format?}``         :class:`Evaluated`
 ``completions``     ``{text, column, frameId?}``                        ``{targets: DAP CompletionItem[]}``
 ``exceptionInfo``   ``{threadId}``                                      :class:`ExceptionInfo`
 ``inspect``         ``{variablesReference, view, …}``                   see ``raydebug.probe``
@@ -35,6 +35,7 @@ command             arguments                                           body
 ``asyncTasks``      ``{}``                                              ``{tasks: AsyncTask[]}``
 =================== =================================================== ===============================================
 
+``format`` is a :class:`ValueFormat`.
 ``frameId`` and ``variablesReference`` are valid while their thread stays stopped. Field names inside bodies are DAP's
 own camelCase where the object is DAP's.
 """
@@ -180,6 +181,12 @@ class DebugSession(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: list[str] = []
 
 
+class ValueFormat(msgspec.Struct, frozen=True, omit_defaults=True):
+    """DAP's. ``hex``: whole numbers in hex."""
+
+    hex: bool = False
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a value is, before what is in it. ``shape`` of arrays, tensors, frames; ``length`` of containers and text.
 
@@ -272,7 +279,10 @@ class ExceptionInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables."""
+    """All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables.
+
+    ``frames``: the innermost 100, of a post-mortem all; ``stackTrace`` tells the others.
+    """
 
     stop: int
     frames: list[Frame]

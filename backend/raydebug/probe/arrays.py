@@ -268,7 +268,10 @@ def value_text(value: Any) -> str | None:
     """The text of an array or the like; None: it is none."""
     found = summary(value)
     if found is None:
-        return str(value) if family(value) == "scalar" and _simple(value) else None
+        if family(value) != "scalar" or not _simple(value):
+            return None
+        whole = text.hexed() and value.dtype.kind in "iu"
+        return text.integer(int(value), as_hex=True) if whole else str(value)
     kind, shape = found["kind"], found.get("shape")
     name = type(value).__name__
     size = _size(shape)

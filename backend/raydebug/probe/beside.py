@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from . import frames, handles, rays
+from . import frames, handles, rays, text
 
 # Of those that ended and that nobody asked for again; the oldest go first.
 MOST = 100
@@ -24,6 +24,7 @@ def start(expression: str, wait_s: float = 0.02) -> dict[str, Any]:
     """Begin, and the outcome if it is quick, else ``{"ticket": n}`` for :func:`poll`."""
     ticket = next(_tickets)
     done = threading.Event()
+    hexed = text.hexed()
     with _lock:
         _outcomes[ticket] = None
 
@@ -31,7 +32,8 @@ def start(expression: str, wait_s: float = 0.02) -> dict[str, Any]:
         try:
             names, before = _namespace()
             try:
-                value = frames.told(expression, lambda text: frames._run(text, names))
+                with text.in_hex(hexed):
+                    value = frames.told(expression, lambda code: frames._run(code, names))
             finally:
                 _keep(names, before)
             # Nothing stands still here, so there is nothing that could be unfolded later.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from . import arrays, handles
-from .text import DEEPEST, LIMIT, is_a, short
+from .text import DEEPEST, LIMIT, is_a, label
 from .values import Group, Lazy, Variables, describe
 
 MOST = 1000
@@ -163,7 +163,7 @@ def _set(value: Any, _: str | None) -> Children:
 def _dict(value: Any, name: str | None) -> Children:
     def page(start: int, count: int) -> Iterator[Entry]:
         for key, item in itertools.islice(dict.items(value), start, start + count):
-            yield short(key, 200)[0], item, item_name(name, key)
+            yield label(key), item, item_name(name, key)
 
     return Children(dict.__len__(value), page)
 
@@ -178,7 +178,7 @@ def _view(value: Any, _: str | None) -> Children:
 
 def _proxy(value: Any, name: str | None) -> Children:
     pairs = list(itertools.islice(value.items(), MOST))
-    return listed([(short(key, 200)[0], item, item_name(name, key)) for key, item in pairs])
+    return listed([(label(key), item, item_name(name, key)) for key, item in pairs])
 
 
 # Arrays and the like
@@ -224,7 +224,7 @@ def _dataframe(value: Any, name: str | None) -> Children:
             key = columns[index]
             by_key = item_name(name, key) if type(key) is str and columns.is_unique else None
             expression = by_key or (None if name is None else f"{name}.iloc[:, {index}]")
-            yield short(key, 200)[0], value.iloc[:, index], expression
+            yield label(key), value.iloc[:, index], expression
 
     return Children(len(columns), page)
 
@@ -238,7 +238,7 @@ def _series(value: Any, name: str | None) -> Children:
                 yield str(index), value[index], None if name is None else f"{name}[{index}]"
             else:
                 at = None if name is None else f"{name}.iloc[{index}]"
-                yield short(labels[index], 200)[0], value.iloc[index], at
+                yield label(labels[index]), value.iloc[index], at
 
     return Children(len(value), page)
 
@@ -334,7 +334,7 @@ def attributes(value: Any, name: str | None) -> list[Entry]:
     special: list[Entry] = []
     for key, item in found:
         if not isinstance(key, str):
-            usual.append((short(key, 200)[0], item, None))
+            usual.append((label(key), item, None))
         elif key.startswith("__") and key.endswith("__"):
             special.append((key, item, attribute_name(name, key)))
         elif key.startswith("_"):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import beside, breaks, children, frames, handles, loops, sources, tensors, threads, tracing
+from .text import in_hex
 
 LIMIT = 1_000_000
 # Of a source's text.
@@ -56,10 +57,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def call(function: str, arguments: str = "{}") -> Answer:
-    """``arguments``: a JSON object, the function's keyword arguments."""
+    """``arguments``: a JSON object, the function's keyword arguments; and ``hex``: whole numbers are shown in hex."""
     try:
-        with breaks.skipped():  # of a value's own code, too, such as its __repr__
-            value = FUNCTIONS[function](**json.loads(arguments))
+        given = json.loads(arguments)
+        # Breakpoints of a value's own code, too, such as its __repr__.
+        with in_hex(bool(given.pop("hex", False))), breaks.skipped():
+            value = FUNCTIONS[function](**given)
         limit = SOURCE_LIMIT if function == "read" else LIMIT
         text = dumped({"ok": True, "value": value})
         if len(text) > limit:

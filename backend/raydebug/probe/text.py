@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
+import threading
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -29,6 +30,28 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 special: list[Callable[[Any], str | None]] = []
 
 
+_style = threading.local()
+
+
+class in_hex:  # noqa: N801
+    """While in it, this thread's texts have their whole numbers in hex (or, ``on`` False, as Python has them)."""
+
+    def __init__(self, on: bool = True) -> None:
+        self.on = on
+        self.before = False
+
+    def __enter__(self) -> None:
+        self.before = hexed()
+        _style.hex = self.on
+
+    def __exit__(self, *_: object) -> None:
+        _style.hex = self.before
+
+
+def hexed() -> bool:
+    return getattr(_style, "hex", False)
+
+
 class _FullError(Exception):
     """The limit is reached."""
 
@@ -39,6 +62,7 @@ class Writer:
         self.parts: list[str] = []
         self.length = 0
         self.clipped = 0
+        self.hex = hexed()
         self.inside: set[int] = set()
 
     def add(self, text: str) -> None:
@@ -70,7 +94,7 @@ class Writer:
         self.add(repr(value[:most]) + "…")
 
     def integer(self, value: int, _: int) -> None:
-        self.add(integer(value))
+        self.add(integer(value, self.hex))
 
     def items(self, value: Any, depth: int, before: str, after: str, length: int | None = None) -> None:
         """``value`` may be changed by another thread under the walk."""
@@ -182,7 +206,7 @@ class Writer:
         elif issubclass(kind, (bytes, bytearray)) and len_of(value) > self.limit:
             self.string(bytes(memoryview(value)[: self.limit + 1]), depth)
         elif issubclass(kind, int) and int.bit_length(value) > MOST_BITS:
-            self.add(integer(value))
+            self.add(integer(value, self.hex))
         elif is_dataclass_text(kind):
             self.fields(value, depth, kind.__qualname__, dataclass_fields(value, kind))
         elif kind is types.SimpleNamespace:
@@ -206,10 +230,10 @@ class Writer:
         self.items(args, depth, f"{kind.__name__}(", ")")
 
 
-def integer(value: int) -> str:
+def integer(value: int, as_hex: bool = False) -> str:
     bits = int.bit_length(value)
     if bits <= MOST_BITS:
-        return int.__repr__(value)
+        return int.__format__(value, "#x") if as_hex else int.__repr__(value)
     top = abs(value) >> (bits - 64)
     return f"{'-' if value < 0 else ''}0x{top:x}… ({bits:,} bits)"
 
@@ -347,6 +371,12 @@ def short(value: Any, limit: int = LIMIT) -> tuple[str, int]:
     except BaseException as error:
         return f"<{type_name(type(value))}: {type(error).__name__} while it was shown>", 0
     return "".join(writer.parts), writer.clipped
+
+
+def label(key: Any) -> str:
+    """The text of a key, as the name of what is there: the same whatever the values look like."""
+    with in_hex(False):
+        return short(key, 200)[0]
 
 
 def is_a(value: Any, *bases: Any) -> bool:

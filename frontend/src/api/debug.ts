@@ -13,6 +13,7 @@ import type {
   Scope,
   SourceBreakpoint,
   SourceText,
+  ValueFormat,
   Variables,
 } from "./types.gen";
 
@@ -37,14 +38,17 @@ type Nothing = Record<string, never>;
 export interface Commands {
   attach: [Nothing, Nothing];
   detach: [Nothing, Nothing];
-  look: [{ threadId: number; frameId?: number }, Look];
+  look: [{ threadId: number; frameId?: number; format?: ValueFormat }, Look];
   stackTrace: [
     { threadId: number; startFrame?: number; levels?: number },
     { stackFrames: Frame[]; totalFrames: number },
   ];
   scopes: [{ frameId: number }, { scopes: Scope[] }];
-  variables: [{ variablesReference: number; start?: number; count?: number }, Variables];
-  evaluate: [{ expression: string; frameId?: number; context: "repl" | "watch" | "hover" }, Evaluated];
+  variables: [{ variablesReference: number; start?: number; count?: number; format?: ValueFormat }, Variables];
+  evaluate: [
+    { expression: string; frameId?: number; context: "repl" | "watch" | "hover"; format?: ValueFormat },
+    Evaluated,
+  ];
   setVariable: [{ frameId: number; evaluateName: string; value: string }, Evaluated];
   completions: [{ text: string; column: number; frameId?: number }, { targets: CompletionItem[] }];
   inspect: [{ variablesReference: number; view: string; [more: string]: unknown }, unknown];

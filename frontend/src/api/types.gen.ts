@@ -872,6 +872,8 @@ export interface Check {
 
 /**
  * All for the first sight of a stopped thread: of ``frame_id`` the scopes, of the first of them the variables.
+ *
+ * ``frames``: the innermost 100, of a post-mortem all; ``stackTrace`` tells the others.
  */
 export interface Look {
   stop: number;
@@ -1002,6 +1004,13 @@ export interface SourceBreakpoint {
   hitCondition?: string | null;
   logMessage?: string | null;
   enabled?: boolean;
+}
+
+/**
+ * DAP's. ``hex``: whole numbers in hex.
+ */
+export interface ValueFormat {
+  hex?: boolean;
 }
 
 export interface Module {

@@ -25,8 +25,18 @@ export const debuggerWords = {
   allThreads: "All threads",
   allThreadsTitle: "Continue and pause act on all threads of the process, not on this one alone",
   intoTargets: "Choose the call to step into",
-  noTargets: "No other call on this line",
-  keyOf: { continue: "F5", pause: "F6", next: "F10", stepIn: "F11", stepOut: "Shift+F11", detach: "Shift+F5" },
+  noTargets: "No call is to come in this function",
+  keyOf: {
+    continue: "F5",
+    pause: "F6",
+    next: "F10",
+    stepIn: "F11",
+    targets: "Ctrl+F11",
+    stepOut: "Shift+F11",
+    detach: "Shift+F5",
+    runTo: "Ctrl+F10",
+    breakpoint: "F9",
+  },
   withKey: (what: string, key: string): string => `${what} (${key})`,
   because: (what: string, why: string): string => `${what}: ${why}`,
   why: {
@@ -148,7 +158,8 @@ export const debuggerWords = {
   hidden: "hidden",
   shownToo: "hide",
   noFrames: "No frames",
-  moreFrames: (count: number): string => `${n(count)} more frames aren't shown`,
+  moreFrames: (next: number, left: number): string =>
+    next < left ? `Show ${n(next)} of ${n(left)} more` : `Show ${n(left)} more`,
   runningThread: "This thread runs. Pause it to see where it is.",
   lookFailed: (why: string): string => `No stack: ${why}`,
   retry: "Try again",
@@ -158,6 +169,7 @@ export const debuggerWords = {
 
   variables: "Variables",
   scopes: "Scopes",
+  hex: "Whole numbers in hex",
   noVariables: "None",
   loading: "loading",
   none: "empty",
@@ -222,4 +234,6 @@ export const debuggerWords = {
   received: "received",
   failedMessage: "failed",
   resize: "Height of the console",
+  resizeTitle: "Drag, or use ↑ and ↓; a double click gives it its usual height",
+  pixels: (height: number): string => `${height} pixels`,
 };

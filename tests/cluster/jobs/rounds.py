@@ -17,6 +17,12 @@ def outer(number, more):
     return total  # outer
 
 
+def down(left):
+    if left == 0:
+        return 0  # bottom
+    return 1 + down(left - 1)
+
+
 def escapes():
     raise LookupError("escapes")  # escapes
 
@@ -50,6 +56,7 @@ class Actor:
         thread = threading.Thread(target=dies, name="dying")
         thread.start()
         thread.join()
+        total += down(400)
         print("round", number, "total", total, table["a"], self.value, flush=True)
         return total  # last
 

@@ -307,6 +307,48 @@ def test_the_oldest_handles_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert handles.put(kept[-1]) == references[-1]
 
 
+def test_whole_numbers_in_hex() -> None:
+    wanted = {
+        255: "0xff",
+        -17: "-0x11",
+        0: "0x0",
+        2**70: "0x400000000000000000",
+    }
+
+    class Kind(enum.IntEnum):
+        A = 1
+
+    with text.in_hex():
+        for value, shown in wanted.items():
+            assert values.describe("x", value)["value"] == shown
+        # In whatever they are in; what only looks like one stays.
+        assert values.describe("x", [1, {16: (17,)}, True, 1.0, "16", None])["value"] == (
+            "[0x1, {0x10: (0x11,)}, True, 1.0, '16', None]"
+        )
+        assert values.describe("x", Kind.A)["value"] == "<Kind.A: 1>"
+        # Names say the same as ever, or what is unfolded would fold.
+        (one,) = opened({16: 16})
+        assert (one["name"], one["value"], one["evaluateName"]) == ("16", "0x10", "x[16]")
+        (one,) = opened({(16, "a"): 1})
+        assert one["name"] == "(16, 'a')"
+        with text.in_hex(False):
+            assert values.describe("x", 255)["value"] == "255"
+        assert values.describe("x", 255)["value"] == "0xff"
+    assert values.describe("x", 255)["value"] == "255"
+
+
+def test_hex_is_asked_for_with_each_call() -> None:
+    def value(**more: Any) -> str:
+        told = json.loads(repr(entry.call("evaluate", json.dumps({"expression": "[255]", **more}))))
+        return str(told["value"]["result"])
+
+    assert value(hex=True) == "[0xff]"
+    assert value(hex=False) == value() == "[255]"
+    # Beside the program, on a thread of its own.
+    begun = json.loads(repr(entry.call("start", json.dumps({"expression": "255", "wait_s": 30, "hex": True}))))
+    assert begun["value"]["value"]["result"] == "0xff"
+
+
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(), st.lists))
 def test_any_plain_value(value: Any) -> None:
     found = described(value)

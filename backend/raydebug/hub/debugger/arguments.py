@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from raydebug.api.debug import SourceBreakpoint
+from raydebug.api.debug import SourceBreakpoint, ValueFormat
 
 T = TypeVar("T")
 
@@ -58,7 +58,18 @@ class OfThread(msgspec.Struct, rename="camel"):
     thread_id: Id
 
 
-class LookAt(msgspec.Struct, rename="camel"):
+class Shown(msgspec.Struct, rename="camel", kw_only=True):
+    """How values shall look."""
+
+    format: ValueFormat = ValueFormat()
+
+    @property
+    def style(self) -> dict[str, bool]:
+        """For the probe."""
+        return {"hex": True} if self.format.hex else {}
+
+
+class LookAt(Shown, rename="camel"):
     thread_id: Id
     frame_id: Id | None = None
 
@@ -73,19 +84,19 @@ class OfFrame(msgspec.Struct, rename="camel"):
     frame_id: Id
 
 
-class Page(msgspec.Struct, rename="camel"):
+class Page(Shown, rename="camel"):
     variables_reference: Id
     start: Count = 0
     count: Count = 100
 
 
-class Expression(msgspec.Struct, rename="camel"):
+class Expression(Shown, rename="camel"):
     expression: Text
     frame_id: Id | None = None
     context: str = "repl"
 
 
-class Setting(msgspec.Struct, rename="camel"):
+class Setting(Shown, rename="camel"):
     frame_id: Id
     evaluate_name: Text
     value: Text

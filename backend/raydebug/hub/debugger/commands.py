@@ -46,11 +46,12 @@ from raydebug.hub.debugger.arguments import (
     take,
 )
 from raydebug.hub.debugger.errors import DebugError
-from raydebug.hub.debugger.session import ANSWER_S, Session
+from raydebug.hub.debugger.session import ANSWER_S, LEVELS, Session
 from raydebug.hub.debugger.threads import Thread
 
 FIRST_PAGE: Final = 200
 MOST_CHILDREN: Final = 1000
+MOST_FRAMES: Final = 10_000
 MOST_ENTRIES: Final = 2000
 MOST_EVALUATIONS: Final = 64
 SLOW_S: Final = 0.1
@@ -71,7 +72,7 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
         return Look(stop=thread.stop, frames=thread.frames, total_frames=0, frame_id=None, scopes=[], variables=None)
     asking = [
         session.probe("scopes", thread, frame=frame_id),
-        session.probe("scope", thread, frame=frame_id, which="locals", start=0, count=FIRST_PAGE),
+        session.probe("scope", thread, frame=frame_id, which="locals", start=0, count=FIRST_PAGE, **asked.style),
     ]
     if thread.reason == "exception":
         asking.append(session.probe("exception", thread))
@@ -79,7 +80,7 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
     own(session, thread, scopes, variables, *more)
     return Look(
         stop=thread.stop,
-        frames=thread.frames,
+        frames=thread.frames if thread.rebuilt else thread.frames[:LEVELS],
         total_frames=thread.total_frames,
         frame_id=frame_id,
         scopes=as_told(ScopesTold, scopes).scopes,
@@ -127,10 +128,16 @@ def exception_of(told: Any) -> ExceptionInfo:
 async def stack_trace(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     asked = take(Levels, arguments)
     thread = await known(session, asked.thread_id)
-    end = asked.start_frame + max(1, min(asked.levels, 1000))
-    frames: list[Frame] = thread.frames[asked.start_frame : end]
+    start, stop = asked.start_frame, thread.stop
+    end = start + max(1, min(asked.levels, 1000))
+    frames: list[Frame] = thread.frames[start:end]
     if not thread.rebuilt and end > len(thread.frames) < thread.total_frames:
-        frames, _ = await session.fetch_frames(thread, asked.start_frame, end - asked.start_frame)
+        frames, _ = await session.fetch_frames(thread, start, end - start)
+        if thread.stop != stop or not thread.stopped:
+            raise DebugError("gone", "This thread went on.")
+        # Frames that are known can be looked at and evaluated in.
+        if start <= len(thread.frames) < end <= MOST_FRAMES:
+            thread.frames = thread.frames[:start] + frames
     return {"stackFrames": frames, "totalFrames": thread.total_frames}
 
 
@@ -147,7 +154,12 @@ async def variables(session: Session, who: str, arguments: dict[str, Any]) -> Va
     thread = owner(session, asked.variables_reference)
     count = max(1, min(asked.count, MOST_CHILDREN))
     told = await session.probe(
-        "children", thread, reference=asked.variables_reference, start=max(0, asked.start), count=count
+        "children",
+        thread,
+        reference=asked.variables_reference,
+        start=max(0, asked.start),
+        count=count,
+        **asked.style,
     )
     own(session, thread, told)
     return as_told(Variables, told)
@@ -250,9 +262,9 @@ async def _evaluated(
     began = time.monotonic()
     try:
         if thread is None:
-            told = await going.run_beside(session, asked.expression)
+            told = await going.run_beside(session, asked.expression, **asked.style)
         else:
-            text = probe.call("evaluate", expression=asked.expression, frame=asked.frame_id)
+            text = probe.call("evaluate", expression=asked.expression, frame=asked.frame_id, **asked.style)
             # In the context of a console, what it prints comes to the console.
             told = unpack(await session.evaluate(text, session.place(thread), "clipboard"))
             own(session, thread, told)
@@ -305,7 +317,7 @@ async def set_variable(session: Session, who: str, arguments: dict[str, Any]) ->
     await session.probe(
         "evaluate", thread, expression=f"{asked.evaluate_name} = ({asked.value}\n)", frame=asked.frame_id
     )
-    told = await session.probe("evaluate", thread, expression=asked.evaluate_name, frame=asked.frame_id)
+    told = await session.probe("evaluate", thread, expression=asked.evaluate_name, frame=asked.frame_id, **asked.style)
     own(session, thread, told)
     session.say("note", f"{asked.evaluate_name} = {asked.value[:500]}", who=who)
     return as_told(Evaluated, told)

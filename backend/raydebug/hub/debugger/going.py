@@ -224,9 +224,9 @@ async def step_in_targets(session: Session, who: str, arguments: dict[str, Any])
     return {"targets": (await session.told(bodies.Targets, "stepInTargets", frameId=frame_id)).targets[:100]}
 
 
-async def run_beside(session: Session, expression: str) -> Any:
+async def run_beside(session: Session, expression: str, **style: bool) -> Any:
     """Evaluate in a worker that runs, on a thread of its own there: debugpy's would be lost to one that never ends."""
-    told = as_told(Beside, await session.probe("start", expression=expression))
+    told = as_told(Beside, await session.probe("start", expression=expression, **style))
     for attempt in itertools.count():
         if told.error is not None:
             raise DebugError("failed", f"{told.type}: {told.message}", told.error)

@@ -1,108 +1,14 @@
-import { createMemoryHistory, RouterProvider } from "@tanstack/react-router";
-import { act, configure, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { DebugHub } from "../../../test/debug";
-import { actor, job, node, patch, site, thread } from "../../../test/rows";
-import { useClock } from "../../api/clock";
-import { setStale, takePatch, useCluster, useLink } from "../../api/stores";
-import type { DebugSession, PausedSite, Role, Tables } from "../../api/types.gen";
-import { makeRouter } from "../../app/router";
-import { en, WordsProvider } from "../../i18n";
-import { useConsoles } from "./console/store";
-import { useWatches } from "./right/watchStore";
-import type { CodeViewProps } from "./source/CodeView";
-import { freshState, useDebug } from "./state";
+import { breakpoint } from "../../../test/debug";
+import { attached, chip, FILE, fresh, hub, key, named, show, stoppedAt, t, values } from "../../../test/debuggerPage";
+import { setStale, useLink } from "../../api/stores";
+import type { DebugSession } from "../../api/types.gen";
+import { cursor } from "./keys";
 
-const t = en.debugger;
-// What is waited for comes; how soon is the machine's affair.
-configure({ asyncUtilTimeout: 20_000 });
-vi.setConfig({ testTimeout: 60_000 });
-
-// jsdom has no layout, which an editor needs; that one is tried in a browser (e2e/specs).
-vi.mock("./source/CodeView", () => ({
-  default: ({ path, marks, onGutter, onMenu }: CodeViewProps) => (
-    <div data-testid="code" data-path={path} data-line={marks.current?.line}>
-      <button type="button" onClick={(event) => onGutter(208, event.nativeEvent)}>
-        gutter 208
-      </button>
-      <button type="button" onClick={() => onMenu(209, 1, 1)}>
-        menu 209
-      </button>
-      {[...marks.inline].map(([line, text]) => (
-        <i key={line}>{`${line}: ${text}`}</i>
-      ))}
-    </div>
-  ),
-}));
-
-const FILE = "/opt/verl/workers/actor/dp_actor.py";
-const held = site("s1", {
-  file: FILE,
-  line: 212,
-  function: "update_policy",
-  members: [0, 1].map((rank) =>
-    thread({ worker_id: `w${rank}`, actor_id: `a${rank}`, rank, group: "actor_rollout", thread_name: "MainThread" }),
-  ),
-});
-const crash = site("s2", {
-  kind: "exception",
-  file: "/opt/verl/reward_fn.py",
-  line: 88,
-  exception: "SandboxTimeout",
-  message: "<script>alert(1)</script>",
-  members: [thread({ worker_id: "w9", rank: 6, group: "reward", thread_name: "MainThread" })],
-});
-
-let hub: DebugHub;
-
-async function show(
-  url = "/debugger",
-  { role = "debugger" as Role, sites = [held, crash] as PausedSite[], debug = true } = {},
-) {
-  hub = new DebugHub(sites, role);
-  const put = (topic: "topology" | "paused" | "debug", rows: Record<string, object[]>) =>
-    takePatch(
-      patch(
-        topic,
-        true,
-        Object.fromEntries(Object.entries(rows).map(([name, set]) => [name, { set, drop: [] }])) as Tables,
-      ),
-    );
-  put("topology", { nodes: [node("n1", { ip: "10.0.0.1" })], jobs: [job("01")], groups: [], actors: [actor("a0")] });
-  put("paused", { paused: sites });
-  if (debug) put("debug", { sessions: [] });
-  const router = makeRouter(createMemoryHistory({ initialEntries: [url] }));
-  await act(async () => {
-    render(
-      <WordsProvider words={en}>
-        <RouterProvider router={router} />
-      </WordsProvider>,
-    );
-    await router.load();
-  });
-  return router;
-}
-
-const chip = (rank: number) =>
-  screen.getAllByTestId("place-member").find((one) => one.dataset.rank === String(rank)) as HTMLElement;
-const values = () => within(screen.getByTestId("variables")).getAllByTestId("value");
-const named = (name: string) => values().find((one) => one.dataset.name === name) as HTMLElement;
-const attached = async (rank = 0) => {
-  fireEvent.click(chip(rank));
-  await waitFor(() => expect(values().length).toBeGreaterThan(3));
-};
-const key = (text: string, over = {}) => act(async () => void fireEvent.keyDown(document.body, { key: text, ...over }));
-const stoppedAt = (line: number) =>
-  waitFor(() => expect(screen.getAllByTestId("frame")[0]?.textContent).toContain(`dp_actor.py:${line}`));
-
-beforeEach(() => {
-  localStorage.clear();
-  useCluster.setState(useCluster.getInitialState(), true);
-  useLink.setState({ ...useLink.getInitialState(), phase: "live" }, true);
-  useDebug.setState(freshState(), true);
-  useConsoles.setState({ held: new Map(), ahead: new Map() });
-  useWatches.setState({ expressions: [], values: new Map() });
-});
+// The editor is tried in a browser.
+vi.mock("./source/CodeView", () => import("../../../test/codeView"));
+beforeEach(fresh);
 
 describe("attaching", () => {
   it("shows stack, source and values of the rank that is clicked, with one question", async () => {
@@ -214,12 +120,66 @@ describe("stepping", () => {
     expect((screen.getByTestId("tool-next") as HTMLButtonElement).disabled).toBe(false);
   });
 
+  it("shows more of a deep stack on request, by keys too", async () => {
+    const router = await show();
+    hub.made.deep = 400;
+    await attached();
+    const frames = () => screen.getAllByTestId("frame");
+    expect(frames()).toHaveLength(100);
+    const more = screen.getByTestId("more-frames");
+    expect(more.textContent).toBe(t.moreFrames(100, 307));
+    frames()[99]?.focus();
+    fireEvent.keyDown(frames()[99] as Element, { key: "ArrowDown" });
+    expect(document.activeElement).toBe(more);
+    fireEvent.click(more);
+    await waitFor(() => expect(frames()).toHaveLength(200));
+    expect(hub.commands("stackTrace")).toMatchObject([{ args: { threadId: 1, startFrame: 100, levels: 100 } }]);
+    expect(document.activeElement).toBe(frames()[100]);
+    // Looking at one of them keeps them all.
+    fireEvent.click(frames()[199] as Element);
+    await waitFor(() => expect(frames()[199]?.getAttribute("aria-current")).toBe("true"));
+    expect(frames()).toHaveLength(200);
+    await waitFor(() => expect(router.state.location.search).toMatchObject({ frame: "199" }));
+    // The frame below the last one is fetched.
+    await key("ArrowDown", { altKey: true });
+    await waitFor(() => expect(frames()[200]?.getAttribute("aria-current")).toBe("true"));
+    expect(screen.getByTestId("more-frames").textContent).toBe(t.moreFrames(100, 107));
+  });
+
+  it("a link to a frame far out leads there", async () => {
+    await show("/debugger?worker=w0&thread=1&frame=320");
+    hub.made.deep = 400;
+    fireEvent.click(screen.getByTestId("attach"));
+    await waitFor(() => expect(screen.getAllByTestId("frame")[320]?.getAttribute("aria-current")).toBe("true"));
+  });
+
   it("offers the calls of the line", async () => {
     await show();
     await attached();
     fireEvent.keyDown(screen.getByTestId("tool-targets"), { key: "Enter" });
     fireEvent.click(await screen.findByText("_optimizer_step"));
     await waitFor(() => expect(hub.commands("stepIn")).toMatchObject([{ args: { threadId: 1, targetId: 2 } }]));
+  });
+
+  it("into a call that is chosen by keys alone", async () => {
+    await show();
+    await attached();
+    await key("F11", { ctrlKey: true });
+    await waitFor(() => expect(document.activeElement?.textContent).toBe("local_grad_norm"));
+    fireEvent.keyDown(document.activeElement as Element, { key: "ArrowDown" });
+    await waitFor(() => expect(document.activeElement?.textContent).toBe("_optimizer_step"));
+    fireEvent.keyDown(document.activeElement as Element, { key: "Enter" });
+    await waitFor(() => expect(hub.commands("stepIn")).toMatchObject([{ args: { threadId: 1, targetId: 2 } }]));
+    await waitFor(() => expect(screen.queryByRole("menu")).toBeNull());
+  });
+
+  it("leaves no menu of calls open where the thread went on", async () => {
+    await show();
+    await attached();
+    await key("F11", { ctrlKey: true });
+    await screen.findByText("_optimizer_step");
+    await key("F5");
+    await waitFor(() => expect(screen.queryByRole("menu")).toBeNull());
   });
 });
 
@@ -239,6 +199,22 @@ describe("breakpoints", () => {
       [{ line: 208, enabled: false }],
       [],
     ]);
+  });
+
+  it("that can't hit are hollow and say why, in their row and their line's menu", async () => {
+    await show();
+    await attached();
+    const message = "The condition isn't valid: <b>invalid syntax</b>";
+    const row = { ...breakpoint(209, { path: FILE, condition: "i ===" }), verified: false, message };
+    hub.made.put("w0", { breakpoints: [row, breakpoint(213, { path: FILE })] });
+    const rows = await screen.findAllByTestId("breakpoint");
+    expect(rows.map((one) => one.dataset.verified)).toEqual(["false", "true"]);
+    expect(screen.getAllByTestId("breakpoint-problem").map((one) => one.textContent)).toEqual([message]);
+    fireEvent.click(await screen.findByText("menu 209"));
+    expect((await screen.findByTestId("line-menu")).textContent).toContain(message);
+    // One that is off isn't meant to hit.
+    hub.made.put("w0", { breakpoints: [{ ...row, enabled: false }] });
+    await waitFor(() => expect(screen.queryByTestId("breakpoint-problem")).toBeNull());
   });
 
   it("of functions and exceptions", async () => {
@@ -263,126 +239,16 @@ describe("breakpoints", () => {
     );
     await stoppedAt(209);
   });
-});
 
-describe("values", () => {
-  it("come by pages", async () => {
+  it("run to the line of the cursor by a key", async () => {
     await show();
     await attached();
-    fireEvent.click(named("samples"));
-    await waitFor(() => expect(screen.getByText(t.more(9900))).toBeTruthy());
-    fireEvent.click(screen.getByText(t.more(9900)));
-    await waitFor(() => expect(screen.getByText(t.more(9800))).toBeTruthy());
-    expect(named("150").textContent).toContain("'sample 150'");
-  });
-
-  it("are walked through by arrow keys, and changed by Enter", async () => {
-    await show();
-    await attached();
-    named("batch_idx").focus();
-    fireEvent.keyDown(named("batch_idx"), { key: "ArrowDown" });
-    expect(document.activeElement).toBe(named("epoch"));
-    fireEvent.keyDown(named("epoch"), { key: "Enter" });
-    const input = screen.getByLabelText(t.edit("epoch"));
-    fireEvent.change(input, { target: { value: "7" } });
-    fireEvent.keyDown(input, { key: "Enter" });
+    cursor.at = { path: FILE, line: 215 };
+    await key("F10", { ctrlKey: true });
     await waitFor(() =>
-      expect(hub.commands("setVariable")).toMatchObject([{ args: { evaluateName: "epoch", value: "7" } }]),
+      expect(hub.commands("runTo")).toMatchObject([{ args: { threadId: 1, path: FILE, line: 215 } }]),
     );
-    await waitFor(() => expect(hub.commands("look")).toHaveLength(2)); // other values may have changed with it
-    await waitFor(() => expect(document.activeElement).toBe(named("epoch")));
-  });
-
-  it("are watched at each stop", async () => {
-    await show();
-    await attached();
-    const watch = () => within(screen.getByTestId("watches"));
-    const field = screen.getByLabelText(t.addWatchTitle);
-    fireEvent.change(field, { target: { value: "batch_idx" } });
-    fireEvent.submit(field);
-    await waitFor(() => expect(watch().getByTestId("value").textContent).toContain("batch_idx = 3"));
-    await key("F10");
-    await waitFor(() => expect(watch().getByTestId("value").textContent).toContain("batch_idx = 4"));
-    fireEvent.click(watch().getByLabelText(t.removeWatch("batch_idx")));
-    expect(watch().queryByTestId("value")).toBeNull();
-  });
-
-  it("stand at the ends of lines", async () => {
-    await show();
-    await attached();
-    expect(await screen.findByText(/^211: local_norm = /)).toBeTruthy();
-  });
-});
-
-describe("the console", () => {
-  const entries = () => screen.getAllByTestId("console-entry");
-  const type = async (text: string) => {
-    const prompt = screen.getByTestId("prompt");
-    fireEvent.change(prompt, { target: { value: text } });
-    await act(async () => void fireEvent.keyDown(prompt, { key: "Enter" }));
-  };
-
-  it("shows results, output and errors, and remembers what was typed", async () => {
-    await show();
-    await attached();
-    await type("epoch");
-    await waitFor(() => expect(entries().at(-1)?.dataset.kind).toBe("result"));
-    await type("1/0");
-    await waitFor(() => expect(entries().at(-1)?.textContent).toContain("ZeroDivisionError"));
-    expect(screen.queryByTestId("debugger-notice")).toBeNull();
-    const prompt = screen.getByTestId("prompt") as HTMLTextAreaElement;
-    fireEvent.keyDown(prompt, { key: "ArrowUp" });
-    expect(prompt.value).toBe("1/0");
-    fireEvent.keyDown(prompt, { key: "ArrowUp" });
-    expect(prompt.value).toBe("epoch");
-    expect(hub.commands("evaluate")).toMatchObject([
-      { args: { expression: "epoch", context: "repl", frameId: 100 } },
-      {},
-    ]);
-  });
-
-  it("shows a result before its entry is there, and once", async () => {
-    await show();
-    await attached();
-    hub.slow.add("console");
-    await type("epoch");
-    await waitFor(() => expect(entries().map((one) => one.dataset.kind)).toEqual(["note", "input", "result"]));
-    hub.slow.clear();
-    await hub.flush();
-    await waitFor(() => expect(entries().at(-1)?.textContent).toContain("2.4 ms"));
-    expect(entries().map((one) => one.dataset.kind)).toEqual(["note", "input", "result"]);
-  });
-
-  it("says which evaluation hasn't come back", async () => {
-    await show();
-    await attached();
-    useClock.setState({ now: Date.now() });
-    await type("hang()");
-    await waitFor(() => expect(screen.getByTestId("still-running").textContent).toContain("still running, since"));
-    await type("epoch");
-    await waitFor(() => expect(entries().at(-1)?.dataset.kind).toBe("result"));
-  });
-
-  it("completes", async () => {
-    await show();
-    await attached();
-    const prompt = screen.getByTestId("prompt") as HTMLTextAreaElement;
-    fireEvent.change(prompt, { target: { value: "lo", selectionEnd: 2 } });
-    prompt.setSelectionRange(2, 2);
-    fireEvent.keyDown(prompt, { key: "Tab" });
-    const list = within(await screen.findByTestId("completions"));
-    expect(list.getAllByRole("option").map((one) => one.textContent)).toContain("loggervariable");
-    fireEvent.keyDown(prompt, { key: "ArrowDown" });
-    fireEvent.keyDown(prompt, { key: "Enter" });
-    expect(prompt.value).toBe("log_prob");
-    expect(hub.commands("evaluate")).toEqual([]);
-  });
-
-  it("shows messages to read", async () => {
-    await show();
-    await attached();
-    fireEvent.click(screen.getByRole("tab", { name: t.messages }));
-    await waitFor(() => expect(screen.getByTestId("messages").textContent).toContain("initialize"));
+    await stoppedAt(215);
   });
 });
 

@@ -1,13 +1,14 @@
 // The debugger's page: places on the left, source in the middle, values on the right, console below. What it shows beside
 // the rows of the stream lies in state.ts; looking.ts fetches it, actions.ts acts.
-import { useEffect, useState } from "react";
+import { type CSSProperties, type ReactNode, useEffect, useState } from "react";
 import { useLoaded, useTopic } from "../../api/hooks";
-import { linkState, useLink } from "../../api/stores";
+import { useLink } from "../../api/stores";
 import { useWords } from "../../i18n";
-import ui from "../../ui/ui.module.css";
-import { Bone, CopyCommand, EmptyState, useAfter } from "../../ui/widgets";
+import { Alone, Loading, NoHub, useNoHub } from "../../ui/states";
+import { Bone, CopyCommand } from "../../ui/widgets";
 import { Bars } from "./Bars";
 import { ConsolePane } from "./console/ConsolePane";
+import { useHeight } from "./console/height";
 import s from "./debugger.module.css";
 import { useDebuggerKeys } from "./keys";
 import { Breakpoints } from "./left/Breakpoints";
@@ -34,17 +35,17 @@ export function Debugger() {
   const right = useRight();
   const known = useLoaded("paused");
   const loaded = useLoaded("debug") && known;
-  const offline = useLink((link) => linkState(link, known) === "offline" && (link.stale || !link.online));
+  const noHub = useNoHub(known);
   const welcomed = useLink((link) => link.welcome !== null);
   const words = useWords();
-  if (!known && offline) return <Alone title={words.link.noHub} body={words.link.noHubHint} />;
+  if (noHub) return <NoHub />;
   if (welcomed && right === "none")
     return (
-      <Alone title={words.debugger.title} body={words.debugger.signIn}>
+      <Alone title={words.debugger.title} body={words.debugger.signIn} testId="debugger-alone">
         <CopyCommand command={words.debugger.signInCommand} />
       </Alone>
     );
-  return loaded ? <Page /> : <Loading />;
+  return loaded ? <Page /> : <Bones />;
 }
 
 function Page() {
@@ -59,7 +60,7 @@ function Page() {
     <section className={s.page} aria-label={words.debugger.title} data-testid="debugger" data-state={session?.state}>
       <Toolbar session={session} />
       <Bars session={session} />
-      <div className={s.panes} data-ended={session?.state === "ended" || undefined}>
+      <Panes ended={session?.state === "ended"}>
         <aside className={s.left}>
           <Places />
           <Sessions />
@@ -79,31 +80,28 @@ function Page() {
         ) : (
           <Nowhere session={session} />
         )}
-      </div>
+      </Panes>
       {session ? <FileOpener session={session} open={opener} onClose={() => setOpener(false)} /> : null}
       <Said session={session} />
     </section>
   );
 }
 
-function Alone({ title, body, children }: { title: string; body?: string; children?: React.ReactNode }) {
+/** As high a console as is wanted; what is in the panes isn't drawn anew for it. */
+function Panes({ ended, children }: { ended: boolean; children: ReactNode }) {
+  const height = useHeight((state) => state.wanted);
+  const style = height === null ? undefined : ({ "--console": `${height}px` } as CSSProperties);
   return (
-    <div className={s.alone} data-testid="debugger-alone">
-      <div className={ui.panel}>
-        <EmptyState title={title} body={body}>
-          {children}
-        </EmptyState>
-      </div>
+    <div className={s.panes} style={style} data-ended={ended || undefined}>
+      {children}
     </div>
   );
 }
 
-/** The panes keep their places; nothing for what comes at once. */
-function Loading() {
-  const late = useAfter(300);
-  if (!late) return null;
+/** The panes keep their places. */
+function Bones() {
   return (
-    <div className={s.page} data-testid="loading">
+    <Loading className={s.page}>
       <div className={s.toolbar}>
         <Bone width={260} height={26} />
       </div>
@@ -120,6 +118,6 @@ function Loading() {
           ))}
         </div>
       </div>
-    </div>
+    </Loading>
   );
 }

@@ -1,5 +1,5 @@
 import * as Menu from "@radix-ui/react-dropdown-menu";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { askDebug, type StepInTarget } from "../../api/debug";
 import type { DebugSession } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
@@ -138,36 +138,58 @@ function Tool({ name, label, off, primary }: { name: Act; label: string; off: Wh
   );
 }
 
-/** The calls of the line, to step into one of them. */
+const showTargets = (open: boolean): void => useDebug.setState({ targetsOpen: open });
+
+/** The calls that are to come in this function, to step into one of them. */
 function Targets({ off, session }: { off: Why; session: DebugSession | null }) {
   const { debugger: t } = useWords();
   const [targets, setTargets] = useState<StepInTarget[] | null>(null);
-  const frame = useDebug((state) => shownFrame(state.shown));
-  const ask = async () => {
+  const wanted = useDebug((state) => state.targetsOpen);
+  const epoch = useDebug((state) => state.shown?.epoch);
+  const frameId = useDebug((state) => shownFrame(state.shown)?.id ?? null);
+  const list = useRef<HTMLDivElement>(null);
+  const worker = session?.worker_id ?? null;
+  const possible = off === null && frameId !== null && worker !== null;
+  const open = wanted && possible;
+  // Where the thread went on, by a key or by another's hand, there is nothing to choose any more.
+  useEffect(() => {
+    if (wanted && !possible) showTargets(false);
+  }, [wanted, possible]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each stop has its own
+  useEffect(() => {
     setTargets(null);
-    if (!session || !frame) return;
-    try {
-      setTargets((await askDebug(session.worker_id, "stepInTargets", { frameId: frame.id })).targets);
-    } catch {
-      setTargets([]);
-    }
-  };
+    if (!open || worker === null || frameId === null) return;
+    let current = true;
+    askDebug(worker, "stepInTargets", { frameId }).then(
+      (answer) => current && setTargets(answer.targets),
+      () => current && setTargets([]),
+    );
+    return () => {
+      current = false;
+    };
+  }, [open, worker, frameId, epoch]);
+  // They come after the menu has opened, which has given the focus to none then.
+  useEffect(() => {
+    if (targets) list.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+  }, [targets]);
   return (
-    <Menu.Root onOpenChange={(open) => open && void ask()}>
+    <Menu.Root open={open} onOpenChange={showTargets}>
       <Menu.Trigger
         className={cx(s.tool, s.caret)}
-        disabled={off !== null || !frame}
+        disabled={off !== null || frameId === null}
         aria-label={t.intoTargets}
-        title={t.intoTargets}
+        title={t.withKey(t.intoTargets, t.keyOf.targets)}
         data-testid="tool-targets"
       >
         <Icon name="chevron" size={12} />
       </Menu.Trigger>
       <Menu.Portal>
-        <Menu.Content className={ui.menu} align="start" sideOffset={4}>
+        <Menu.Content ref={list} className={ui.menu} align="start" sideOffset={4} data-testid="targets">
           {(targets ?? []).map((target) => (
             <Menu.Item key={target.id} className={ui.menuItem} onSelect={() => void step("stepIn", target.id)}>
-              <span className={ui.mono}>{target.label}</span>
+              <span className={cx(ui.mono, ui.cut)} title={target.label}>
+                {target.label}
+              </span>
               {target.line ? <span className={ui.dim}>{t.line(target.line)}</span> : null}
             </Menu.Item>
           ))}

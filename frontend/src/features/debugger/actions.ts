@@ -4,7 +4,7 @@ import { useLink } from "../../api/stores";
 import type { Breakpoint, SourceBreakpoint } from "../../api/types.gen";
 import { withBreakpoint } from "./breakpoints";
 import { isStopped } from "./follow";
-import { shownFrame } from "./looking";
+import { FRAMES, shownFrame } from "./looking";
 import { rightNow, sessionOf, threadOf } from "./session";
 import { edited, notify, useDebug } from "./state";
 
@@ -54,9 +54,24 @@ export async function step(command: Step, targetId?: number): Promise<void> {
   else await act(worker, command, { threadId });
 }
 
+/** Fetches the next frames of the stack that is shown; whether there were any. */
+export async function moreFrames(): Promise<boolean> {
+  const { shown } = useDebug.getState();
+  if (!shown || shown.frames.length >= shown.total) return false;
+  const { worker, threadId, frames } = shown;
+  const asked = { threadId, startFrame: frames.length, levels: FRAMES };
+  const answer = await act(worker, "stackTrace", asked);
+  const now = useDebug.getState().shown;
+  const same = now?.worker === worker && now.threadId === threadId && now.stop === shown.stop;
+  if (!answer || !same || now.frames.length !== frames.length || answer.stackFrames.length === 0) return false;
+  useDebug.setState({ shown: { ...now, frames: [...now.frames, ...answer.stackFrames] } });
+  return true;
+}
+
 export async function toLine(command: "runTo" | "goto", path: string, line: number): Promise<void> {
-  const { session, thread } = current();
-  if (session && isStopped(thread)) await act(session.worker_id, command, { threadId: thread.threadId, path, line });
+  const { state, session, thread } = current();
+  if (!session || !isStopped(thread) || session.lost_ns !== null || shownFrame(state.shown)?.rebuilt) return;
+  await act(session.worker_id, command, { threadId: thread.threadId, path, line });
 }
 
 export async function setBreakpoint(

@@ -6,6 +6,10 @@ export type Shape = "dot" | "conditional" | "log";
 export const shapeOf = (one: SourceBreakpoint): Shape =>
   one.logMessage ? "log" : one.condition || one.hitCondition ? "conditional" : "dot";
 
+/** Whether it can't hit (yet), and why; one that is off isn't meant to. */
+export const isHollow = (one: Breakpoint): boolean => !one.verified && one.enabled;
+export const problemOf = (one: Breakpoint): string | null => (isHollow(one) ? one.message : null);
+
 export const ofFile = (all: readonly Breakpoint[], path: string): Breakpoint[] =>
   all.filter((one) => one.path === path).sort((a, b) => a.line - b.line);
 

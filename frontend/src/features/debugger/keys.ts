@@ -1,7 +1,7 @@
 // The keys of the debugger. F-keys work everywhere on the page, single letters only where nothing is typed.
 import { useEffect, useRef } from "react";
 import { useCluster } from "../../api/stores";
-import { detach, step, toggleBreakpoint } from "./actions";
+import { detach, moreFrames, step, toggleBreakpoint, toLine } from "./actions";
 import { goTo } from "./left/members";
 import { sessionOf } from "./session";
 import { selectFrame, useDebug } from "./state";
@@ -14,6 +14,8 @@ export type Pressed =
   | "next"
   | "stepIn"
   | "stepOut"
+  | "runTo"
+  | "targets"
   | "detach"
   | "breakpoint"
   | "open"
@@ -47,7 +49,11 @@ export function pressed({ key, shiftKey, altKey, ctrlKey, metaKey }: KeyLike, ty
     if (key === "F5") return "detach";
     if (key === "F11") return "stepOut";
   }
-  if ((ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === "p") return "open";
+  if ((ctrlKey || metaKey) && !altKey && !shiftKey) {
+    if (key.toLowerCase() === "p") return "open";
+    if (key === "F10") return "runTo";
+    if (key === "F11") return "targets";
+  }
   if (altKey && !ctrlKey && !metaKey && !shiftKey && !typing) {
     if (key === "ArrowUp") return "frameUp";
     if (key === "ArrowDown") return "frameDown";
@@ -57,7 +63,7 @@ export function pressed({ key, shiftKey, altKey, ctrlKey, metaKey }: KeyLike, ty
   return null;
 }
 
-/** Where F9 sets a breakpoint: the source pane says where its cursor is. */
+/** Where F9 sets a breakpoint, and where Ctrl+F10 runs to: the source pane says where its cursor is. */
 export const cursor: { at: { path: string; line: number } | null } = { at: null };
 
 function moveFrame(by: 1 | -1): void {
@@ -65,6 +71,7 @@ function moveFrame(by: 1 | -1): void {
   if (!shown) return;
   const next = shown.index + by;
   if (shown.frames[next]) selectFrame(next);
+  else if (by > 0) void moreFrames().then((some) => some && selectFrame(next));
 }
 
 /** The paused rank before or after the one that is looked at, over all places. */
@@ -99,7 +106,10 @@ export function useDebuggerKeys({ onOpen }: { onOpen: () => void }): void {
         if (session) void detach(session.worker_id);
       } else if (what === "breakpoint") {
         if (session && cursor.at) void toggleBreakpoint(session.breakpoints, cursor.at.path, cursor.at.line);
-      } else void step(what);
+      } else if (what === "runTo") {
+        if (cursor.at) void toLine("runTo", cursor.at.path, cursor.at.line);
+      } else if (what === "targets") useDebug.setState({ targetsOpen: true });
+      else void step(what);
     };
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);

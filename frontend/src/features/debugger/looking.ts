@@ -4,6 +4,7 @@ import { askDebug, reasonOf } from "../../api/debug";
 import { useLink } from "../../api/stores";
 import type { DebugSession, DebugThread, Look } from "../../api/types.gen";
 import { isStopped, newestStop } from "./follow";
+import { withFormat } from "./format";
 import { sessionOf, stopKey, threadOf, useBusy, useRight } from "./session";
 import { arrive, edited, type Shown, type Source, useDebug, withTab } from "./state";
 import { ofKey, PAGE, type Page, type Want, withAnswer } from "./tree";
@@ -21,12 +22,19 @@ function isNow(worker: string, threadId: number, at: string): boolean {
   return session !== null && isStopped(thread) && stopKey(session, thread) === at;
 }
 
+/** So many frames at a time, as the hub tells them. */
+export const FRAMES = 100;
+
 async function look(session: DebugSession, thread: DebugThread, wanted: () => boolean): Promise<void> {
   const { worker_id: worker } = session;
   const { threadId, stop } = thread;
   const at = stopKey(session, thread);
   const ask = async (frameId?: number): Promise<Look | null> => {
-    const answer = await askDebug(worker, "look", frameId === undefined ? { threadId } : { threadId, frameId });
+    const answer = await askDebug(
+      worker,
+      "look",
+      withFormat(frameId === undefined ? { threadId } : { threadId, frameId }),
+    );
     return wanted() && answer.stop === stop && isNow(worker, threadId, at) ? answer : null;
   };
   try {
@@ -34,8 +42,21 @@ async function look(session: DebugSession, thread: DebugThread, wanted: () => bo
     const known = shown?.epoch.startsWith(`${at}/`) && frame !== null ? shown.frames[frame]?.id : undefined;
     let answer = await ask(known);
     // A link names a frame by its place in the stack: its id is known only now.
-    const named = frame !== null && known === undefined ? answer?.frames[frame]?.id : undefined;
-    if (named !== undefined && named !== answer?.frame_id) answer = await ask(named);
+    if (answer && frame !== null && known === undefined) {
+      const missing = Math.min(frame + 1, answer.total_frames) - answer.frames.length;
+      if (missing > 0) {
+        const asked = { threadId, startFrame: answer.frames.length, levels: Math.max(FRAMES, missing) };
+        const { stackFrames } = await askDebug(worker, "stackTrace", asked);
+        if (!wanted()) return;
+        answer = { ...answer, frames: [...answer.frames, ...stackFrames] };
+      }
+      const { frames, frame_id } = answer;
+      const named = frames[frame]?.id;
+      if (named !== undefined && named !== frame_id) {
+        const other = await ask(named);
+        answer = other && { ...other, frames };
+      }
+    }
     if (answer) take(worker, threadId, at, answer);
   } catch (error) {
     if (wanted() && isNow(worker, threadId, at)) useDebug.setState({ lookError: reasonOf(error) });
@@ -45,13 +66,16 @@ async function look(session: DebugSession, thread: DebugThread, wanted: () => bo
 function take(worker: string, threadId: number, at: string, answer: Look): void {
   useDebug.setState((s) => {
     const epoch = `${at}/${s.edits}`;
-    const index = answer.frames.findIndex((one) => one.id === answer.frame_id);
+    // More of this stack may be held already.
+    const before = s.shown?.epoch.startsWith(`${at}/`) ? s.shown.frames : [];
+    const frames = before.length > answer.frames.length ? before : answer.frames;
+    const index = frames.findIndex((one) => one.id === answer.frame_id);
     const shown: Shown = {
       worker,
       threadId,
       stop: answer.stop,
       epoch,
-      frames: answer.frames,
+      frames,
       total: answer.total_frames,
       index,
       scopes: answer.scopes,
@@ -63,7 +87,7 @@ function take(worker: string, threadId: number, at: string, answer: Look): void 
       const base = scopeBase(frameName(shown), first.name);
       pages.set(base, withAnswer(pages.get(base), ofKey(epoch, first.variablesReference), answer.variables));
     }
-    const path = answer.frames[index]?.path;
+    const path = frames[index]?.path;
     const tabs = path ? withTab(s.tabs, path) : s.tabs;
     return { shown, pages: trimmed(pages), tabs, lookError: null };
   });
@@ -90,7 +114,7 @@ export async function load(worker: string, want: Want, start = 0): Promise<void>
   if (before?.of === want.of) put({ ...held, busy: true });
   const mine = () => pending.delete(pendingKey(want));
   try {
-    const args = { variablesReference: want.reference, start, count: want.count };
+    const args = withFormat({ variablesReference: want.reference, start, count: want.count });
     const answer = await askDebug(worker, "variables", args);
     mine();
     put(withAnswer(useDebug.getState().pages.get(want.path), want.of, answer));

@@ -42,6 +42,8 @@ export interface DebugState extends Place {
   reveals: number;
   allThreads: boolean;
   notice: Notice | null;
+  /** The menu of the calls to step into. */
+  targetsOpen: boolean;
   /** What is looked into in the panel of arrays. */
   inspected: { name: string; expression: string } | null;
 }
@@ -64,6 +66,7 @@ export const freshState = (): DebugState => ({
   reveals: 0,
   allThreads: false,
   notice: null,
+  targetsOpen: false,
   inspected: null,
 });
 

@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useLoaded, useTable, useTopic } from "../../api/hooks";
 import { pickJob } from "../../api/jobs";
-import { linkState, useLink } from "../../api/stores";
 import type { Job, PausedSite } from "../../api/types.gen";
 import { useWords } from "../../i18n";
 import { Icon } from "../../ui/Glyph";
 import { useChangeSearch, useViewSearch } from "../../ui/search";
+import { Loading, NoHub, NoJob, useNoHub } from "../../ui/states";
 import ui from "../../ui/ui.module.css";
-import { Bone, Button, CopyCommand, cx, EmptyState, useAfter } from "../../ui/widgets";
+import { Bone, Button, cx } from "../../ui/widgets";
 import { Details } from "./Details";
 import { headline } from "./headline";
 import { makeMarks } from "./marks";
@@ -19,32 +19,24 @@ import { StateCounts } from "./StateCounts";
 import { Tree } from "./Tree";
 
 export function Overview() {
-  const words = useWords();
   useTopic("topology");
   useTopic("paused");
   const loaded = useLoaded("topology");
-  const offline = useLink((link) => linkState(link, loaded) === "offline" && (link.stale || !link.online));
+  const noHub = useNoHub(loaded);
   const jobs = useTable("jobs");
   const { job: wanted } = useViewSearch();
   const change = useChangeSearch();
-  if (!loaded) return offline ? <NoHub /> : <Loading />;
+  if (!loaded) return noHub ? <NoHub /> : <Bones />;
   const job = pickJob(jobs, wanted);
   if (job) return <JobView job={job} />;
   return (
     <div className={s.alone}>
       <Sources />
       <div className={ui.panel}>
-        {wanted === undefined || jobs.size === 0 ? (
-          <EmptyState title={words.job.emptyTitle} body={words.job.emptyBody}>
-            <CopyCommand command={words.job.emptyCommand} />
-          </EmptyState>
-        ) : (
-          <EmptyState title={words.job.unknown(wanted)}>
-            <Button onClick={() => change({ job: undefined, actor: undefined, site: undefined })}>
-              {words.job.showNewest}
-            </Button>
-          </EmptyState>
-        )}
+        <NoJob
+          wanted={jobs.size === 0 ? undefined : wanted}
+          onNewest={() => change({ job: undefined, actor: undefined, site: undefined })}
+        />
       </div>
       <Nodes />
     </div>
@@ -121,30 +113,10 @@ function splitSites(sites: readonly PausedSite[], jobId: string): { mine: Paused
   return { mine, others };
 }
 
-function NoHub() {
-  const words = useWords();
-  const error = useLink((link) => link.error);
-  const online = useLink((link) => link.online);
+/** The final geometry in grey. */
+function Bones() {
   return (
-    <div className={s.alone} data-testid="no-hub">
-      <div className={ui.panel}>
-        <EmptyState
-          title={online ? (error?.message ?? words.link.noHub) : words.link.browserOffline}
-          body={error?.hint || words.link.noHubHint}
-        >
-          <CopyCommand command={words.link.doctorCommand} />
-        </EmptyState>
-      </div>
-    </div>
-  );
-}
-
-/** The final geometry in grey, after a moment. */
-function Loading() {
-  const late = useAfter(300);
-  if (!late) return null;
-  return (
-    <div className={s.view} aria-busy="true" data-testid="loading">
+    <Loading className={s.view}>
       <div className={s.left}>
         <Bone width="100%" height={62} />
         <Bone width={420} height={26} />
@@ -166,6 +138,6 @@ function Loading() {
           <Bone width="100%" height={60} />
         </div>
       </div>
-    </div>
+    </Loading>
   );
 }

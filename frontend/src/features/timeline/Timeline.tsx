@@ -2,12 +2,11 @@
 import { useEffect } from "react";
 import { useLoaded, useTable, useTopic } from "../../api/hooks";
 import { pickJob } from "../../api/jobs";
-import { linkState, useLink } from "../../api/stores";
 import type { TimelineJob } from "../../api/types.gen";
 import { useWords } from "../../i18n";
 import { useChangeSearch, useViewSearch } from "../../ui/search";
-import ui from "../../ui/ui.module.css";
-import { Bone, Button, CopyCommand, EmptyState, useAfter } from "../../ui/widgets";
+import { Alone, Loading, NoHub, NoJob, OnePanel, useNoHub } from "../../ui/states";
+import { Bone } from "../../ui/widgets";
 import { Lanes } from "./Lanes";
 import { Minimap } from "./Minimap";
 import { NothingHere } from "./NothingHere";
@@ -33,22 +32,23 @@ export function Timeline() {
   const row = job && rows.get(job.job_id);
   useUrl(job?.job_id ?? null);
   usePlace(job?.job_id ?? null, row !== undefined);
-  const offline = useLink((link) => linkState(link, known) === "offline" && (link.stale || !link.online));
+  const noHub = useNoHub(known);
 
-  if (!known && offline) return <Alone title={words.link.noHub} body={words.link.noHubHint} />;
-  if (!loaded) return <Loading />;
+  if (noHub) return <NoHub />;
+  if (!loaded) return <Bones />;
   if (!job)
-    return wanted === undefined || jobs.size === 0 ? (
-      <Alone title={words.job.emptyTitle} body={words.job.emptyBody}>
-        <CopyCommand command={words.job.emptyCommand} />
-      </Alone>
-    ) : (
-      <Alone title={words.job.unknown(wanted)}>
-        <Button onClick={() => change({ job: undefined, task: undefined })}>{words.job.showNewest}</Button>
-      </Alone>
+    return (
+      <OnePanel testId="timeline-empty">
+        <NoJob
+          wanted={jobs.size === 0 ? undefined : wanted}
+          onNewest={() => change({ job: undefined, task: undefined })}
+        />
+      </OnePanel>
     );
   if (!row || row.total === 0)
-    return <Alone title={words.timeline.noTasks} body={row?.note ?? words.timeline.noTasksBody} />;
+    return (
+      <Alone title={words.timeline.noTasks} body={row?.note ?? words.timeline.noTasksBody} testId="timeline-empty" />
+    );
   return <JobTimeline row={row} />;
 }
 
@@ -71,23 +71,10 @@ function JobTimeline({ row }: { row: TimelineJob }) {
   );
 }
 
-function Alone({ title, body, children }: { title: string; body?: string; children?: React.ReactNode }) {
+/** The minimap first, then lanes from the top. */
+function Bones() {
   return (
-    <div className={s.alone} data-testid="timeline-empty">
-      <div className={ui.panel}>
-        <EmptyState title={title} body={body}>
-          {children}
-        </EmptyState>
-      </div>
-    </div>
-  );
-}
-
-/** The minimap first, then lanes from the top; nothing for what comes at once. */
-function Loading() {
-  const late = useAfter(300);
-  return late ? (
-    <div className={s.loading} data-testid="loading">
+    <Loading className={s.loading}>
       <Bone width="100%" height={45} />
       {Array.from({ length: 16 }, (_, i) => (
         <div key={i} className={s.loadingRow}>
@@ -95,6 +82,6 @@ function Loading() {
           <Bone width={`${30 + ((i * 53) % 60)}%`} height={16} />
         </div>
       ))}
-    </div>
-  ) : null;
+    </Loading>
+  );
 }

@@ -1,10 +1,11 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { DebugSession } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
 import ui from "../../../ui/ui.module.css";
 import { cx } from "../../../ui/widgets";
 import s from "../console.module.css";
 import { useRight, useThread } from "../session";
+import { Grip } from "./Grip";
 import { Log } from "./Log";
 import { Messages } from "./Messages";
 import { Prompt } from "./Prompt";
@@ -14,8 +15,10 @@ export function ConsolePane({ session }: { session: DebugSession }) {
   const [tab, setTab] = useState<"console" | "messages">("console");
   const thread = useThread();
   const may = useRight() === "act";
+  const pane = useRef<HTMLElement>(null);
   return (
-    <section className={s.pane} aria-label={t.console} data-testid="console">
+    <section ref={pane} id="debugger-console" className={s.pane} aria-label={t.console} data-testid="console">
+      <Grip pane={pane} />
       <header className={s.head}>
         <div className={s.tabs} role="tablist" aria-label={t.console}>
           {(["console", "messages"] as const).map((one) => (

@@ -1,4 +1,4 @@
-import { memo, useLayoutEffect, useMemo, useRef } from "react";
+import { memo, useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import { useClock } from "../../../api/clock";
 import type { ConsoleEntry, DebugSession, Evaluation } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
@@ -31,6 +31,16 @@ export function Log({ session }: { session: DebugSession }) {
   useLayoutEffect(() => {
     if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [blocks, slow.length]);
+  // Less high it shows its end still.
+  useEffect(() => {
+    const { current } = box;
+    if (!current) return;
+    const observer = new ResizeObserver(() => {
+      if (atEnd.current) current.scrollTop = current.scrollHeight;
+    });
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
   return (
     <div
       ref={box}

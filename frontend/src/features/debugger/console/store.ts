@@ -4,6 +4,7 @@ import { create } from "zustand";
 import { askDebug, reasonOf } from "../../../api/debug";
 import { useLink } from "../../../api/stores";
 import type { DebugSession } from "../../../api/types.gen";
+import { withFormat } from "../format";
 import { shownFrame } from "../looking";
 import { sessionOf, useRight } from "../session";
 import { edited, notify, useDebug } from "../state";
@@ -80,11 +81,8 @@ export async function run(worker: string, expression: string): Promise<void> {
   const before = consoleOf(worker).end;
   window.clearTimeout(timer);
   try {
-    const value = await askDebug(worker, "evaluate", {
-      expression,
-      context: "repl",
-      ...(frame ? { frameId: frame.id } : {}),
-    });
+    const where = frame ? { frameId: frame.id } : {};
+    const value = await askDebug(worker, "evaluate", withFormat({ expression, context: "repl" as const, ...where }));
     if (!value.waiting) goAhead(worker, { expression, at_ns: Date.now() * 1e6, value });
     await refreshConsole(worker);
     if (!value.waiting) readAgainSoon();

@@ -6,7 +6,7 @@ import { Icon } from "../../../ui/Glyph";
 import ui from "../../../ui/ui.module.css";
 import { cx } from "../../../ui/widgets";
 import { setBreakpoint, setFilters, setFunctions } from "../actions";
-import { asked, shapeOf } from "../breakpoints";
+import { asked, isHollow, problemOf, shapeOf } from "../breakpoints";
 import s from "../left.module.css";
 import { useReachable, useRight } from "../session";
 import { showFile } from "../state";
@@ -45,6 +45,7 @@ function LineBreakpoint({ one, off, why }: RowProps & { one: Breakpoint }) {
   const { debugger: t } = useWords();
   const place = `${baseName(one.path)}:${one.line}`;
   const shape = shapeOf(one);
+  const problem = problemOf(one);
   const details = [
     one.logMessage ? t.logText(one.logMessage) : null,
     one.condition ? t.when(one.condition) : null,
@@ -67,7 +68,7 @@ function LineBreakpoint({ one, off, why }: RowProps & { one: Breakpoint }) {
         title={why}
         onChange={(event) => void setBreakpoint(one.path, one.line, { ...rest, enabled: event.target.checked })}
       />
-      <BreakpointShape shape={shape} hollow={!one.verified && one.enabled} off={!one.enabled} />
+      <BreakpointShape shape={shape} hollow={isHollow(one)} off={!one.enabled} />
       <button
         type="button"
         className={cx(ui.mono, ui.cut)}
@@ -86,7 +87,11 @@ function LineBreakpoint({ one, off, why }: RowProps & { one: Breakpoint }) {
           {details.join(", ")}
         </span>
       ) : null}
-      {one.message && !one.verified && one.enabled ? <span className={s.problem}>{one.message}</span> : null}
+      {problem ? (
+        <span className={s.problem} data-testid="breakpoint-problem">
+          {problem}
+        </span>
+      ) : null}
     </div>
   );
 }

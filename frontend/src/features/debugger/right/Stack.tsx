@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { askDebug } from "../../../api/debug";
 import type { AsyncTask, DebugSession, DebugThread, ExceptionInfo } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
@@ -6,8 +6,10 @@ import { baseName } from "../../../ui/format";
 import { StateGlyph } from "../../../ui/Glyph";
 import ui from "../../../ui/ui.module.css";
 import { Button, cx } from "../../../ui/widgets";
+import { moreFrames } from "../actions";
 import { isStopped } from "../follow";
 import { nameOf } from "../left/members";
+import { FRAMES } from "../looking";
 import s from "../right.module.css";
 import { useRight, useThread } from "../session";
 import { edited, select, selectFrame, showFile, useDebug } from "../state";
@@ -87,7 +89,7 @@ function Frames() {
   const shown = useDebug((state) => state.shown);
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
   if (!shown) return null;
-  const rows = stackRows(shown.frames, shown.index, unfolded);
+  const rows = stackRows(shown.frames, shown.index, unfolded, shown.total);
   const onKey = (event: KeyboardEvent<HTMLElement>) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     if (event.altKey || event.ctrlKey) return;
@@ -101,7 +103,7 @@ function Frames() {
       {rows.map((row) =>
         row.kind === "frame" ? (
           // By its place from the outermost: a step changes the innermost one, and the focus stays.
-          <li key={`f${shown.frames.length - row.index}`}>
+          <li key={`f${shown.total - row.index}`}>
             <button
               type="button"
               className={cx(s.frame, row.frame.subtle && s.subtle)}
@@ -134,10 +136,42 @@ function Frames() {
         ),
       )}
       {shown.frames.length === 0 ? <li className={s.hint}>{t.noFrames}</li> : null}
-      {shown.total > shown.frames.length ? (
-        <li className={s.hint}>{t.moreFrames(shown.total - shown.frames.length)}</li>
-      ) : null}
+      {shown.total > shown.frames.length ? <More left={shown.total - shown.frames.length} /> : null}
     </ol>
+  );
+}
+
+/** The next frames, on request; the focus goes on to the first of them. */
+function More({ left }: { left: number }) {
+  const { debugger: t } = useWords();
+  const [busy, setBusy] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const before = useRef<Element | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: fewer are left: some have come
+  useEffect(() => {
+    const first = before.current?.nextElementSibling;
+    before.current = null;
+    if (document.activeElement === button.current) first?.querySelector("button")?.focus();
+  }, [left]);
+  return (
+    <li>
+      <button
+        ref={button}
+        type="button"
+        className={cx(s.frame, s.more)}
+        aria-disabled={busy}
+        data-testid="more-frames"
+        onClick={async () => {
+          if (busy) return;
+          before.current = button.current?.parentElement?.previousElementSibling ?? null;
+          setBusy(true);
+          await moreFrames();
+          setBusy(false);
+        }}
+      >
+        {busy ? t.loading : t.moreFrames(Math.min(FRAMES, left), left)}
+      </button>
+    </li>
   );
 }
 

@@ -5,6 +5,7 @@ import ui from "../../../ui/ui.module.css";
 import { Bone, cx, useAfter } from "../../../ui/widgets";
 import { setVariable } from "../actions";
 import { isStopped } from "../follow";
+import { setHex, useFormat } from "../format";
 import { scopeBase, shownFrame } from "../looking";
 import s from "../right.module.css";
 import { useReachable, useRight, useThread } from "../session";
@@ -40,6 +41,7 @@ export function Variables({ session }: { session: DebugSession }) {
       <header className={s.head}>
         <h2>{t.variables}</h2>
         <span className={ui.grow} />
+        {right === "act" ? <Hex /> : null}
         {scopes.length > 1 ? (
           <div className={s.tabs} role="tablist" aria-label={t.scopes}>
             {scopes.map((one) => (
@@ -73,6 +75,25 @@ export function Variables({ session }: { session: DebugSession }) {
         ) : null}
       </div>
     </section>
+  );
+}
+
+/** Of all values on the page, the console's next ones too. */
+function Hex() {
+  const { debugger: t } = useWords();
+  const hex = useFormat((state) => state.hex);
+  return (
+    <button
+      type="button"
+      className={s.toggle}
+      aria-pressed={hex}
+      aria-label={t.hex}
+      title={t.hex}
+      data-testid="hex"
+      onClick={() => setHex(!hex)}
+    >
+      0x
+    </button>
   );
 }
 

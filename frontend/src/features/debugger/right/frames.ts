@@ -5,8 +5,16 @@ export type StackRow =
   | { kind: "frame"; frame: Frame; index: number }
   | { kind: "folded"; count: number; key: number; open: boolean };
 
-/** Runs of subtle frames become one row, unless they are unfolded; the frame that is looked at is always seen. */
-export function stackRows(frames: readonly Frame[], index: number, unfolded: ReadonlySet<number>): StackRow[] {
+/**
+ * Runs of subtle frames become one row, unless they are unfolded; the frame that is looked at is always seen. `total`:
+ * of the whole stack, of which these are the innermost.
+ */
+export function stackRows(
+  frames: readonly Frame[],
+  index: number,
+  unfolded: ReadonlySet<number>,
+  total = frames.length,
+): StackRow[] {
   const rows: StackRow[] = [];
   for (let i = 0; i < frames.length; ) {
     const frame = frames[i] as Frame;
@@ -17,7 +25,7 @@ export function stackRows(frames: readonly Frame[], index: number, unfolded: Rea
     }
     let end = i;
     while (frames[end]?.subtle) end++;
-    const key = frames.length - end; // counted from the outermost: stays the same while one steps
+    const key = total - end; // counted from the outermost: stays the same while one steps
     const open = unfolded.has(key) || (index >= i && index < end);
     rows.push({ kind: "folded", count: end - i, key, open });
     if (open) for (; i < end; i++) rows.push({ kind: "frame", frame: frames[i] as Frame, index: i });

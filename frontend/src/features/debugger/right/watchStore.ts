@@ -2,6 +2,7 @@
 import { create } from "zustand";
 import { askDebug, reasonOf } from "../../../api/debug";
 import type { Evaluated } from "../../../api/types.gen";
+import { withFormat } from "../format";
 
 const KEY = "raydebug.watches";
 const MOST = 50;
@@ -60,7 +61,7 @@ export async function evaluateWatch(worker: string, expression: string, frameId:
   setValue(expression, { value: old?.value ?? null, error: null, of, busy: true });
   const wanted = () => useWatches.getState().values.get(expression)?.of === of;
   try {
-    const value = await askDebug(worker, "evaluate", { expression, frameId, context: "watch" });
+    const value = await askDebug(worker, "evaluate", withFormat({ expression, frameId, context: "watch" as const }));
     if (wanted()) setValue(expression, { of, value, error: null, busy: false });
   } catch (error) {
     const reason = reasonOf(error);

@@ -43,6 +43,7 @@ function tip(expression: string, value: Evaluated): HTMLElement {
 export default function CodeView(props: CodeViewProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
+  const revealed = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
   const { path, text, marks, reveal, label } = props;
@@ -123,7 +124,10 @@ export default function CodeView(props: CodeViewProps) {
     // A line that is well in view stays where it is: code that doesn't move is easier to step through.
     const top = editor.scrollDOM.scrollTop;
     const block = editor.lineBlockAt(line.from);
-    const seen = block.top > top + 38 && block.bottom < top + editor.scrollDOM.clientHeight - 57;
+    // A fresh editor only guesses how high its lines are.
+    const fresh = revealed.current !== editor;
+    revealed.current = editor;
+    const seen = !fresh && block.top > top + 38 && block.bottom < top + editor.scrollDOM.clientHeight - 57;
     editor.dispatch({
       selection: { anchor: line.from },
       effects: seen ? [] : EditorView.scrollIntoView(line.from, { y: "center" }),

@@ -1,10 +1,11 @@
 import * as Menu from "@radix-ui/react-dropdown-menu";
+import { useRef, useState } from "react";
 import type { Breakpoint } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
 import { copyText } from "../../../ui/copy";
 import ui from "../../../ui/ui.module.css";
 import { setBreakpoint, toggleBreakpoint, toLine } from "../actions";
-import { asked } from "../breakpoints";
+import { asked, problemOf } from "../breakpoints";
 
 interface Props {
   path: string;
@@ -21,9 +22,13 @@ export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Pr
   const { debugger: t } = useWords();
   const { line } = at;
   const one = all.find((other) => other.path === path && other.line === line);
-  const item = (text: string, enabled: boolean, onSelect: () => void) => (
+  const problem = one ? problemOf(one) : null;
+  const [before] = useState(() => document.activeElement);
+  const formOpens = useRef(false);
+  const item = (text: string, enabled: boolean, onSelect: () => void, key?: string) => (
     <Menu.Item className={ui.menuItem} disabled={!enabled} onSelect={onSelect}>
-      {text}
+      <span className={ui.grow}>{text}</span>
+      {key ? <kbd className={ui.dim}>{key}</kbd> : null}
     </Menu.Item>
   );
   return (
@@ -32,17 +37,35 @@ export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Pr
         <span aria-hidden="true" style={{ position: "fixed", left: at.x, top: at.y, width: 0, height: 0 }} />
       </Menu.Trigger>
       <Menu.Portal>
-        <Menu.Content className={ui.menu} align="start" aria-label={t.lineMenu(line)} data-testid="line-menu">
+        <Menu.Content
+          className={ui.menu}
+          align="start"
+          aria-label={t.lineMenu(line)}
+          data-testid="line-menu"
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            if (!formOpens.current && before instanceof HTMLElement) before.focus();
+          }}
+        >
           <Menu.Label className={ui.menuLabel}>{t.lineMenu(line)}</Menu.Label>
-          {item(one ? t.removeBreakpoint : t.toggleBreakpoint, canSet, () => void toggleBreakpoint(all, path, line))}
-          {item(t.editBreakpoint, canSet, () => onForm(line))}
+          {problem ? <Menu.Label className={ui.menuLabel}>{problem}</Menu.Label> : null}
+          {item(
+            one ? t.removeBreakpoint : t.toggleBreakpoint,
+            canSet,
+            () => void toggleBreakpoint(all, path, line),
+            t.keyOf.breakpoint,
+          )}
+          {item(t.editBreakpoint, canSet, () => {
+            formOpens.current = true;
+            onForm(line);
+          })}
           {one
             ? item(one.enabled ? t.disableBreakpoint : t.enableBreakpoint, canSet, () => {
                 const { line: _line, ...rest } = asked(one);
                 void setBreakpoint(path, line, { ...rest, enabled: !one.enabled });
               })
             : null}
-          {item(t.runToLine, canMove, () => void toLine("runTo", path, line))}
+          {item(t.runToLine, canMove, () => void toLine("runTo", path, line), t.keyOf.runTo)}
           {item(t.setNext, canMove, () => void toLine("goto", path, line))}
           {item(t.copyPlace, true, () => void copyText(`${path}:${line}`))}
         </Menu.Content>

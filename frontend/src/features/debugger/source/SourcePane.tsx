@@ -1,5 +1,5 @@
 // The middle: open files, where one is, and its text.
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { createPortal } from "react-dom";
 import { askDebug } from "../../../api/debug";
 import { useTable } from "../../../api/hooks";
@@ -13,6 +13,7 @@ import { Bone, cx, useAfter } from "../../../ui/widgets";
 import { toggleBreakpoint } from "../actions";
 import { nearestLine, ofFile } from "../breakpoints";
 import { isStopped } from "../follow";
+import { withFormat } from "../format";
 import { cursor } from "../keys";
 import { fetchSource, scopeBase, shownFrame, sourceKey } from "../looking";
 import { useReachable, useRight, useThread } from "../session";
@@ -169,6 +170,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   const reachable = useReachable();
   const [menu, setMenu] = useState<{ line: number; x: number; y: number } | null>(null);
   const [form, setForm] = useState<Marks["form"]>(null);
+  const editor = useRef<HTMLDivElement>(null);
   const frame = shownFrame(shown);
   const stopped = isStopped(thread);
   const now = stopped && shown !== null && shown.stop === thread.stop && shown.threadId === thread.threadId;
@@ -201,7 +203,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   const onHover = async (expression: string) => {
     if (!frame) return null;
     try {
-      const args = { expression, frameId: frame.id, context: "hover" as const };
+      const args = withFormat({ expression, frameId: frame.id, context: "hover" as const });
       const value = await askDebug(session.worker_id, "evaluate", args);
       return value.waiting ? null : value;
     } catch {
@@ -216,7 +218,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
   }, [path, line]);
   return (
     <>
-      <div className={s.editor} data-old={(here && !now) || undefined}>
+      <div ref={editor} className={s.editor} data-old={(here && !now) || undefined}>
         <Suspense fallback={<Bones />}>
           <CodeView
             path={path}
@@ -242,7 +244,10 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
               path={path}
               line={form.line}
               one={breakpoints.find((one) => one.line === form.line)}
-              onClose={() => setForm(null)}
+              onClose={() => {
+                setForm(null);
+                editor.current?.querySelector<HTMLElement>("[contenteditable]")?.focus();
+              }}
             />,
             form.host,
           )

@@ -10,7 +10,7 @@ import {
   WidgetType,
 } from "@codemirror/view";
 import type { Breakpoint } from "../../../api/types.gen";
-import { type Shape, shapeOf } from "../breakpoints";
+import { isHollow, problemOf, type Shape, shapeOf } from "../breakpoints";
 import { colourOf, PATHS } from "../left/BreakpointShape";
 
 export interface Marks {
@@ -57,18 +57,29 @@ class Form extends WidgetType {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-class Mark extends GutterMarker {
+export class Mark extends GutterMarker {
+  readonly shape: Shape | null;
+  readonly hollow: boolean;
+  readonly off: boolean;
+  readonly problem: string | null;
+
   constructor(
-    readonly shape: Shape | null,
-    readonly hollow: boolean,
-    readonly off: boolean,
+    one: Breakpoint | undefined,
     readonly arrow: "current" | "caller" | null,
   ) {
     super();
+    this.shape = one ? shapeOf(one) : null;
+    this.hollow = one !== undefined && isHollow(one);
+    this.off = one?.enabled === false;
+    this.problem = one ? problemOf(one) : null;
   }
   override eq(other: Mark): boolean {
     return (
-      other.shape === this.shape && other.hollow === this.hollow && other.off === this.off && other.arrow === this.arrow
+      other.shape === this.shape &&
+      other.hollow === this.hollow &&
+      other.off === this.off &&
+      other.problem === this.problem &&
+      other.arrow === this.arrow
     );
   }
   override toDOM(): HTMLElement {
@@ -103,6 +114,7 @@ class Mark extends GutterMarker {
     box.append(svg);
     box.dataset.shape = this.shape ?? "";
     if (this.hollow) box.dataset.hollow = "";
+    if (this.problem) box.title = this.problem;
     return box;
   }
 }
@@ -158,16 +170,7 @@ function gutterMarks(state: EditorState) {
     const one = by.get(number);
     const arrow = current?.line === number ? (current.top ? "current" : "caller") : null;
     const at = state.doc.line(number).from;
-    builder.add(
-      at,
-      at,
-      new Mark(
-        one ? shapeOf(one) : null,
-        one !== undefined && !one.verified && one.enabled,
-        one?.enabled === false,
-        arrow,
-      ),
-    );
+    builder.add(at, at, new Mark(one, arrow));
   }
   return builder.finish();
 }

@@ -1,0 +1,18 @@
+// In place of the editor: jsdom has no layout, which an editor needs; that one is tried in a browser (e2e/specs).
+import type { CodeViewProps } from "../src/features/debugger/source/CodeView";
+
+export default function CodeView({ path, marks, onGutter, onMenu }: CodeViewProps) {
+  return (
+    <div data-testid="code" data-path={path} data-line={marks.current?.line}>
+      <button type="button" onClick={(event) => onGutter(208, event.nativeEvent)}>
+        gutter 208
+      </button>
+      <button type="button" onClick={() => onMenu(209, 1, 1)}>
+        menu 209
+      </button>
+      {[...marks.inline].map(([line, text]) => (
+        <i key={line}>{`${line}: ${text}`}</i>
+      ))}
+    </div>
+  );
+}
