@@ -85,6 +85,8 @@ class _Terminal:
             done.wait(5)
             self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join(1)
+        if self._paper.broken is not None:
+            raise self._paper.broken
         if whole.done():
             whole.result()
         if self._console is not None and self._console.failed and self._reader.piped:
@@ -120,7 +122,7 @@ class _Terminal:
     def _lines(self) -> None:
         console = self._console
         assert console is not None
-        while console.worker.ended is None:
+        while console.worker.ended is None and self._paper.broken is None:
             try:
                 line = self._read_whole()
             except KeyboardInterrupt:

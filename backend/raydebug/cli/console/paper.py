@@ -28,6 +28,8 @@ class Paper:
         self._lock: Final = threading.Lock()
         self._prompt: str | None = None
         self._typed: Callable[[], str] = str
+        self.broken: OSError | None = None
+        """Why nothing can be shown any more: told by whoever reads the lines, for others may have no one to tell."""
 
     @property
     def width(self) -> int | None:
@@ -38,12 +40,17 @@ class Paper:
 
     def put_all(self, lines: Iterable[Text]) -> None:
         with self._lock:
-            if self._prompt is not None:
-                self._raw(_CLEAR_LINE)
-            show(self._out, lines)
-            if self._prompt is not None:
-                self._raw(self._prompt + self._typed())
-            self._out.file.flush()
+            if self.broken is not None:
+                return
+            try:
+                if self._prompt is not None:
+                    self._raw(_CLEAR_LINE)
+                show(self._out, lines)
+                if self._prompt is not None:
+                    self._raw(self._prompt + self._typed())
+                self._out.file.flush()
+            except OSError as error:
+                self.broken = error
 
     def prompt(self, text: str | None, typed: Callable[[], str] = str) -> None:
         """From now on this prompt stands at the bottom, and what ``typed`` gives behind it; None: none."""
