@@ -197,8 +197,15 @@ def test_what_runs(terminal: Terminal, tmp_path: Path) -> None:
     assert (row["ok"], row["value"]) == (True, "2")
     done = terminal.run("attach", "Rank:2", "--timeout", "60", stdin=":live self.rank\n:pause\n:up\nq\n")
     in_order(done.stdout, "It runs.", "\n2  (beside the program", "stopped (pause) at", "stays attached and stopped")
-    end.touch()
+    assert "It runs." in done.stdout
+    assert done.stdout.count("It runs.") == 1
+    # It went nowhere since it was paused, which isn't a breakpoint.
+    assert "\npause  " in terminal.run("paused").stdout
     assert terminal.run("continue", "Rank:2").stdout == "1 thread of 1 worker went on\n"
+    left = terminal.run("continue", "Rank:2", "--detach")
+    assert (left.returncode, left.stdout) == (0, "detached from 1 worker where nothing was stopped\n")
+    assert terminal.run("continue", "Rank:2", "--detach").returncode == 1
+    end.touch()
 
 
 def in_order(text: str, *parts: str) -> None:
@@ -247,13 +254,14 @@ doubled
         " → ",
         "> #0  ",
         " → ",
-        "\n14.5\nlooped 0\nlooped 1\nself = ",
+        '\n(Rank:1) loss * 2\n14.5\n(Rank:1) for i in range(2):\n...     print("looped", i)\n...\nlooped 0\nlooped 1\n',
+        "(Rank:1) :locals\nself = ",
         "loss = 7.25  float\n",
-        "loss = 1.5\n",
+        "(Rank:1) :set loss = 1.5\nloss = 1.5\n(Rank:1) :until",
         f"stopped (breakpoint) at {JOB}:{callee} in ",
-        "\n1.5\n",
+        "(Rank:1) value\n1.5\n",
         f"{JOB}:{call} in ",
-        "\n1.5\n",
+        "(Rank:1) loss\n1.5\n",
         f"{JOB}:{callee} in ",
         f"stopped (step) at {JOB}:{callee + 1} in ",
         "stopped (step) at ",
@@ -261,13 +269,12 @@ doubled
         "goes on\n",
         f"stopped (breakpoint) at {JOB}:{counting} in ",
         f"●→ {counting} ",
-        "\n3.0\n",
+        "doubled\n3.0\n",
         f"removed {JOB}:{counting}\n",
         "no breakpoints\n",
         "MainThread  stopped",
         "The worker stays attached and stopped: `raydebug continue` lets it go on.",
     )
-    assert "(Rank:1)" not in done.stdout  # no prompt in a pipe
     assert "\x1b" not in done.stdout
     # It stands where the script left it.
     assert terminal.eval("doubled", "Rank:1") == ["3.0"]
@@ -282,9 +289,20 @@ def test_a_script_that_fails_says_so(terminal: Terminal) -> None:
         ":bogus isn't a command",
         "there is no frame 99",
         "0.5\n",
-        "Detached; the worker runs on.\n",
+        "(Rank:0) :detach\nDetached; the worker runs on.\n",
     )
     assert "stays" not in done.stdout
+    assert "over" not in done.stdout
+
+
+def test_a_breakpoint_has_the_same_number_in_each_console(terminal: Terminal) -> None:
+    counting, call = api.line_of(JOB, "the count"), api.line_of(JOB, "the call")
+    first = terminal.run("attach", "Rank:0", stdin=f":break {counting}\n:break {call}\n").stdout
+    numbers = {int(line): int(number) for number, line in re.findall(rf"^(\d+)  {JOB}:(\d+)$", first, re.MULTILINE)}
+    assert set(numbers) == {counting, call}
+    second = terminal.run("attach", "Rank:0", stdin=f":clear {numbers[counting]}\n:breaks\n").stdout
+    in_order(second, f"removed {JOB}:{counting}\n", f"\n{numbers[call]}  {JOB}:{call}\n")
+    assert "no breakpoints\n" in terminal.run("attach", "Rank:0", stdin=":clear all\n:breaks\n").stdout
 
 
 class Pty:

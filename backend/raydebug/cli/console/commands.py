@@ -20,7 +20,8 @@ from .pieces import Pieces
 from .points import Points
 from .worker import Worker, is_there
 
-_RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop."
+_RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop, :live EXPR evaluates beside it."
+_NEEDS_STOP: Final = "This needs a stopped thread, and it runs."
 
 
 class Leave(Exception):  # noqa: N818 (no error)
@@ -193,7 +194,7 @@ class Console:
                 raise LiveError(ErrorBody("running", f"This thread runs; :thread {other.threadId} is stopped."))
             if left <= 0 or not await self.worker.next_stop(self.worker.last_stop(), left):
                 self._gave_up = True
-                raise LiveError(ErrorBody("running", self.worker.ended or _RUNS))
+                raise LiveError(ErrorBody("running", self.worker.ended or _NEEDS_STOP))
 
     async def _show_source(self, around: int, line: int | None = None) -> None:
         frame = self._frame
@@ -319,9 +320,10 @@ class Console:
     async def _set(self, rest: str) -> None:
         await self._standing()
         name, value = assignment(rest)
-        said = await self.worker.ask("setVariable", frameId=self._frame["id"], evaluateName=name, value=value)
+        result = await self.worker.set(self._frame["id"], name, value)
+        self._pieces.end()
         self._names |= {name}
-        self.paper.put(data(name, "cyan").append(" = ").append_text(data(said["result"])))
+        self.paper.put(data(name, "cyan").append(" = ").append_text(data(result)))
 
     # Going on ------------------------------------------------------------------------------------------------------
 
@@ -403,7 +405,13 @@ class Console:
     # Leaving -------------------------------------------------------------------------------------------------------
 
     async def _detach(self, rest: str) -> None:
-        await self.worker.ask("detach")
+        self.worker.leaving = True
+        try:
+            await self.worker.ask("detach")
+        except LiveError:
+            self.worker.leaving = False
+            raise
+        self._pieces.end()
         self.paper.put("Detached; the worker runs on.")
         raise Leave
 

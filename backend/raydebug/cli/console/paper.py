@@ -10,6 +10,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from raydebug.cli.screen import console, fits_utf8, show, width_of
+from raydebug.cli.words import clean
 
 _CLEAR_LINE: Final = "\r\x1b[K"
 _WORDS: Final = " \t\n`~!@#$%^&*()-=+[{]}\\|;'\",<>/?"
@@ -62,10 +63,13 @@ class Paper:
 
 
 class Reader:
-    """Input. On a terminal with readline's history and completion; from a pipe without prompts."""
+    """Input. On a terminal with readline's history and completion; of a pipe each line is shown as if it were typed,
+    so that what comes out reads as a session does."""
 
     def __init__(self, paper: Paper, complete: Complete) -> None:
         self.piped: Final = not (sys.stdin.isatty() and sys.stdout.isatty())
+        self._echoed: Final = sys.stdin.isatty()
+        """By the terminal, whatever becomes of the output."""
         self._paper: Final = paper
         self._readline: Any = None
         if not self.piped:
@@ -93,7 +97,12 @@ class Reader:
         """The next line, without its end; None at the end of the input."""
         if self.piped:
             line = sys.stdin.readline()
-            return line.rstrip("\n") if line else None
+            if not line:
+                return None
+            line = line.rstrip("\n")
+            if not self._echoed:
+                self._paper.put(f"{prompt}{clean(line.expandtabs(8))}".rstrip())
+            return line
         typed = self._readline.get_line_buffer if self._readline else str
         self._paper.prompt(prompt, typed)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from raydebug.cli.debugging import outcome_of, session_of
 from raydebug.cli.live import Live, LiveError
 
 _SHOWN: Final = ("stdout", "stderr", "log", "note")
+_NOTED: Final = 500
+"""Characters of a value in the hub's note of it."""
 _OVER: Final = ("ended", "failed")
 
 
@@ -46,6 +49,9 @@ class Worker:
         self._draining: Final = asyncio.Lock()
         self._sources: dict[str, Source] = {}
         self._lost = False
+        self._own_notes: Counter[str] = Counter()
+        self.leaving = False
+        """Whoever ends the session says so himself."""
         self.ended: str | None = None
         self.following: asyncio.Task[None] | None = None
 
@@ -109,7 +115,8 @@ class Worker:
     def _end(self, why: str) -> None:
         if self.ended is None:
             self.ended = why
-            self._over(why)
+            if not self.leaving:
+                self._over(why)
 
     async def drain(self) -> None:
         """Tell what it printed up to now."""
@@ -128,7 +135,9 @@ class Worker:
         told = await self.ask("console", since=self._since)
         self._since = told["end"]
         for entry in told["entries"]:
-            if entry["kind"] in _SHOWN:
+            if entry["kind"] == "note" and self._own_notes[entry["text"]] > 0:
+                self._own_notes[entry["text"]] -= 1
+            elif entry["kind"] in _SHOWN:
                 # A note is a line of its own; the others are as the program cut them.
                 self._output(entry["kind"], entry["text"] + ("\n" if entry["kind"] == "note" else ""))
 
@@ -166,6 +175,18 @@ class Worker:
             last = entry["text"].rstrip().rpartition("\n")[2]
             raise LiveError(ErrorBody("failed", last, entry["text"]))
         return {**entry, "result": entry["text"]}
+
+    async def set(self, frame_id: int, name: str, value: str) -> str:
+        """Assign; the value that it has then. Raises LiveError."""
+        # The hub tells all who look, whoever asked, too.
+        note = f"{name} = {value[:_NOTED]}"
+        self._own_notes[note] += 1
+        try:
+            said = await self.ask("setVariable", frameId=frame_id, evaluateName=name, value=value)
+            await self.drain_all()
+        finally:
+            del self._own_notes[note]
+        return str(said["result"])
 
     async def source(self, path: str) -> Source:
         """As the worker has it; asked for once. Raises LiveError."""

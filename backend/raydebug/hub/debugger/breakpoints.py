@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -22,13 +22,15 @@ _ALL = {"names": ["Python Exceptions"]}
 class Wanted(msgspec.Struct):
     """``lines``: path -> its breakpoints. ``filters``: of exceptions; uncaught from the start, or a post-mortem would
     pass unseen. ``types``: exceptions that stop when they are raised, ``ValueError`` or ``module.Error``. ``mark``: in
-    what log messages begin with on their way here."""
+    what log messages begin with on their way here. ``numbers``: of each of ``lines``; ``last``: the last one given."""
 
     lines: dict[str, list[SourceBreakpoint]] = {}
     functions: list[str] = []
     filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
     types: list[str] = []
     mark: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    numbers: dict[str, list[int]] = {}
+    last: int = 0
 
 
 class Breakpoints:
@@ -66,10 +68,36 @@ class Breakpoints:
         return [row for path in sorted(self._rows) for row in self._rows[path]]
 
     def set_lines(self, path: str, wanted: list[SourceBreakpoint]) -> None:
+        numbers = self._numbers(path, wanted)
         if wanted:
-            self.wanted.lines[path] = wanted
+            self.wanted.lines[path], self.wanted.numbers[path] = wanted, numbers
         else:
             self.wanted.lines.pop(path, None)
+            self.wanted.numbers.pop(path, None)
+
+    def _numbers(self, path: str, wanted: list[SourceBreakpoint]) -> list[int]:
+        """What is still the same breakpoint keeps its number: as it was asked for, or at its line, or at the line to
+        which debugpy moved it."""
+        before = self.wanted.lines.get(path, [])
+        left = dict(zip(self.wanted.numbers.get(path, []), before, strict=False))
+        shown = {row.number: row.line for row in self._rows.get(path, [])}
+        found: dict[int, int] = {}
+        ways: tuple[Callable[[SourceBreakpoint, SourceBreakpoint, int], bool], ...] = (
+            lambda one, old, number: one == old,
+            lambda one, old, number: one.line == shown.get(number),
+            lambda one, old, number: one.line == old.line,
+        )
+        for same in ways:
+            for at, one in enumerate(wanted):
+                number = next((number for number, old in left.items() if same(one, old, number)), None)
+                if at not in found and number is not None:
+                    found[at] = number
+                    del left[number]
+        for at in range(len(wanted)):
+            if at not in found:
+                self.wanted.last += 1
+                found[at] = self.wanted.last
+        return [found[at] for at in range(len(wanted))]
 
     def request(self, path: str) -> dict[str, Any]:
         """DAP's setBreakpoints for a file: those that are enabled, and the line that is run to."""
@@ -110,7 +138,8 @@ class Breakpoints:
         before = {one: row.hits for one, row in zip(asked, self._rows.get(path, []), strict=False)}
         self._by_id = {number: at for number, at in self._by_id.items() if at[0] != path}
         rows: list[Breakpoint] = []
-        for one in self.wanted.lines.get(path, []):
+        numbers = self.wanted.numbers.get(path, [])
+        for at, one in enumerate(self.wanted.lines.get(path, [])):
             got = made.pop(0) if one.enabled and made else MadeBreakpoint()
             if got.id is not None:
                 self._by_id[got.id] = (path, len(rows))
@@ -125,6 +154,7 @@ class Breakpoints:
                     verified=got.verified,
                     message=clipped(got.message) if got.message else None,
                     hits=before.get(one, 0),
+                    number=numbers[at] if at < len(numbers) else 0,
                 )
             )
         if rows:

@@ -16,7 +16,7 @@ from raydebug.dap.bodies import BodyError, MadeBreakpoint, read
 from raydebug.hub.debugger import arguments
 from raydebug.hub.debugger.answers import as_told, unpack
 from raydebug.hub.debugger.arguments import only_json, take
-from raydebug.hub.debugger.breakpoints import Breakpoints
+from raydebug.hub.debugger.breakpoints import Breakpoints, Wanted
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.messages import LOGGED_CHARS, MessageLog
 from raydebug.hub.debugger.output import MOST_CHARS, Output
@@ -78,6 +78,9 @@ def test_breakpoints_are_shown_as_wanted(steps: list[Any]) -> None:
         ]
         assert all(row.line == one.line for row, one in zip(rows, lines, strict=True) if not row.verified)
         assert not any(row.verified for row, one in zip(rows, lines, strict=True) if not one.enabled)
+        every = [row.number for row in points.rows()]
+        assert len(set(every)) == len(every)
+        assert all(every)
     wanted = [one for lines in points.wanted.lines.values() for one in lines]
     assert points.need_tracing == any(one.enabled for one in wanted)
 
@@ -98,6 +101,27 @@ def test_hits_outlast_a_new_answer() -> None:
     points.set_lines("f", [])
     points.answered("f", [])
     assert points.rows() == []
+
+
+def test_a_breakpoint_keeps_its_number() -> None:
+    points = Breakpoints()
+
+    def numbers(path: str, *lines: SourceBreakpoint, moved: int = 0) -> list[int]:
+        points.set_lines(path, list(lines))
+        points.answered(path, [MadeBreakpoint(verified=True, line=one.line + moved) for one in lines])
+        return [row.number for row in points.rows() if row.path == path]
+
+    assert numbers("b", SourceBreakpoint(line=3)) == [1]
+    assert numbers("a", SourceBreakpoint(line=3), moved=1) == [2]
+    # Asked for at the line to which debugpy moved it, with a condition, after another one.
+    assert numbers("a", SourceBreakpoint(line=1), SourceBreakpoint(line=4, condition="x")) == [3, 2]
+    assert numbers("a", SourceBreakpoint(line=4, condition="x")) == [2]
+    assert numbers("a") == []
+    assert numbers("a", SourceBreakpoint(line=4), SourceBreakpoint(line=4, condition="y")) == [4, 5]
+    # The next hub takes them over.
+    points = Breakpoints(msgspec.msgpack.decode(msgspec.msgpack.encode(points.wanted), type=Wanted))
+    assert numbers("a", SourceBreakpoint(line=4, condition="y"), SourceBreakpoint(line=9)) == [5, 6]
+    assert numbers("b", SourceBreakpoint(line=3)) == [1]
 
 
 @pytest.mark.parametrize(
