@@ -66,7 +66,11 @@ def test_three_steps_by_verls_names(cluster: RayCluster) -> None:
     process = demo(cluster, "--steps", "3", "--ranks", "3")
     output = finish(process, 280)
     assert process.returncode == 0, output
-    assert f"open {cluster.url}/debug" in output.splitlines()[0]
+    lines = output.splitlines()
+    assert f"joining the cluster at {cluster.address}, as RAY_ADDRESS says" in lines[0]
+    assert "--address local" in lines[0]
+    assert lines[1] == f"open {cluster.url}/debug"
+    assert lines[3].startswith(f"  RAYDEBUG_ADDRESS={cluster.url} raydebug url  #")
     assert [int(match[1]) for match in STEP.finditer(output)] == [1, 2, 3], output
 
     groups: dict[str, list[tuple[str, int]]] = {}
