@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -326,7 +327,7 @@ class Pty:
     def type(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
-    def expect(self, pattern: str, timeout: float = 60) -> None:
+    def expect(self, pattern: str, timeout: float = 60) -> re.Match[str]:
         """Read until it comes; what came before it is forgotten."""
         deadline = time.monotonic() + timeout
         while not (found := re.search(pattern, self.said)):
@@ -334,6 +335,12 @@ class Pty:
             assert ready, f"waited for {pattern!r} in {self.said!r}"
             self.said += os.read(self.fd, 65536).decode(errors="replace")
         self.said = self.said[found.end() :]
+        return found
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.fd)
 
 
 def _own_terminal() -> None:
@@ -341,6 +348,39 @@ def _own_terminal() -> None:
     import termios
 
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_a_console_outlives_the_hub(terminal: Terminal) -> None:
+    counting = api.line_of(JOB, "the count")
+    hub = api.hub_pid(terminal.cluster.url)
+    shell = Pty(terminal, "attach", "Rank:1")
+    try:
+        shell.expect(r"\(Rank:1\) ")
+        shell.type(f":break {counting}\n")
+        number = shell.expect(rf"(\d+)  \S+:{counting}\S*\r\n")[1]
+        shell.expect(r"\(Rank:1\) ")
+        shell.type("mine = 41\n")
+        shell.expect(r"mine = 41\r\n")
+        shell.expect(r"\(Rank:1\) ")
+        os.kill(hub, signal.SIGKILL)
+        shell.expect("The connection to the hub was lost; the worker stays as it is")
+        shell.expect(r"The hub is there again: on with the same session\S+\r\n\(Rank:1\) ")
+        assert api.hub_pid(terminal.cluster.url) != hub
+        shell.type("mine + 1\n")
+        shell.expect(r"mine \+ 1\r\n42\r\n\(Rank:1\) ")
+        shell.type(":breaks\n")
+        shell.expect(rf"\r\n{number}  \S+:{counting}\S*\r\n")
+        shell.type(":next\n")
+        shell.expect(r"stopped\S* \(step\) at ")
+        shell.type("c\n")
+        shell.expect(rf"stopped\S* \(breakpoint\) at \S+:{counting}\S* in ")
+        shell.type(":clear all\n")
+        shell.expect("removed ")
+        shell.type(":detach\n")
+        shell.expect("Detached; the worker runs on")
+        assert shell.process.wait(30) == 0
+    finally:
+        shell.close()
 
 
 def test_attach_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
@@ -366,6 +406,4 @@ def test_attach_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
         shell.expect("stays attached and stopped")
         assert shell.process.wait(30) == 0
     finally:
-        shell.process.kill()
-        shell.process.wait()
-        os.close(shell.fd)
+        shell.close()

@@ -48,12 +48,12 @@ def command_error(error: LiveError) -> CommandError:
 
 
 @contextlib.asynccontextmanager
-async def debugger(client: Client) -> AsyncIterator[Live]:
-    """The hub, for somebody who may attach; all tables are there. Raises one of ``cli.errors``."""
+async def debugger(client: Client, news: Callable[[bool], None] | None = None) -> AsyncIterator[Live]:
+    """The hub, for somebody who may attach; all tables are there. ``news``: see Live. Raises one of ``cli.errors``."""
     # Says what is wrong where nobody answers, and learns whether Ray asks for its token.
     await asyncio.to_thread(client.get, "health", Health)
     try:
-        async with Live(client.url, client.token, client.headers()) as live:
+        async with Live(client.url, client.token, client.headers(), news) as live:
             role = live.welcome.role if live.welcome else "anonymous"
             if role != "debugger":
                 raise NotAllowedError(

@@ -38,7 +38,7 @@ class Console:
         self._patience: Final = patience
         self._wake: Final = over
         self._pieces: Final = Pieces(self._output)
-        self.worker: Final = Worker(live, worker_id, self._pieces.add, self._arrived, self._ended)
+        self.worker: Final = Worker(live, worker_id, self._pieces.add, self._arrived, self._ended, self._again)
         self._points: Final = Points(self.worker)
         self._selected: int | None = None
         self._frames: list[dict[str, Any]] = []
@@ -150,6 +150,18 @@ class Console:
         self.paper.put(data(f"The session is over: {why}", "bold yellow"))
         self._wake()
 
+    async def _again(self) -> None:
+        """Another hub, which may call the frames of the same stop otherwise."""
+        thread = self.worker.thread(self._selected)
+        if thread is None:
+            return
+        if not is_there(thread):
+            self._frames, self._names = [], frozenset()
+            return
+        look = await self.worker.ask("look", threadId=thread.threadId)
+        self._frames, self._total = look["frames"], look["total_frames"]
+        self._at = min(self._at, max(0, len(self._frames) - 1))
+
     # The selected frame --------------------------------------------------------------------------------------------
 
     async def _select(self, thread: DebugThread, several: bool) -> None:
@@ -160,7 +172,7 @@ class Console:
         try:
             look = await self.worker.ask("look", threadId=thread.threadId)
         except LiveError as error:
-            if error.body.code not in ("running", "gone"):
+            if error.body.code not in ("running", "gone", "lost", "away"):
                 self.paper.put(data(error.body.message, "red"))
             return
         if look.get("exception"):
@@ -273,7 +285,7 @@ class Console:
         try:
             await self._standing()
         except LiveError:
-            if self._patience is not None or any(is_there(one) for one in self.worker.threads):
+            if self._patience is not None or any(one.state == "stopped" for one in self.worker.threads):
                 raise
             await self._await_value(expression, None, always)
             return

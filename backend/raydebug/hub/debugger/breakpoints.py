@@ -34,7 +34,8 @@ class Wanted(msgspec.Struct):
 
 
 class Breakpoints:
-    def __init__(self, wanted: Wanted | None = None) -> None:
+    def __init__(self, wanted: Wanted | None = None, rows: Sequence[Breakpoint] = ()) -> None:
+        """``rows``: as they were last, of each of the wanted; they are shown until debugpy has answered again."""
         self.wanted = wanted or Wanted()
         self.run_to: tuple[str, int] | None = None
         """A line at which the next stop is wanted, once."""
@@ -44,6 +45,9 @@ class Breakpoints:
         self._by_id: dict[int, tuple[str, int]] = {}
         self._logging: list[tuple[str, int]] = []
         """The row of each number in a mark."""
+        for path, lines in self.wanted.lines.items():
+            if len(of_path := [row for row in rows if row.path == path]) == len(lines):
+                self._rows[path], self._asked[path] = of_path, lines
         self._marked = re.compile(rf"\x02{re.escape(self.wanted.mark)}:(\d{{1,9}})\x03")
 
     @property

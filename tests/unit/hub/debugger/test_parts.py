@@ -124,6 +124,20 @@ def test_a_breakpoint_keeps_its_number() -> None:
     assert numbers("b", SourceBreakpoint(line=3)) == [1]
 
 
+def test_the_next_hub_shows_what_was_set_until_debugpy_has_answered() -> None:
+    points = Breakpoints()
+    points.set_lines("f", [SourceBreakpoint(line=3)])
+    points.answered("f", [MadeBreakpoint(id=1, verified=True, line=4)])
+    points.hit([1])
+    taken_over = Breakpoints(points.wanted, points.rows())
+    assert taken_over.rows() == points.rows()
+    taken_over.answered("f", [MadeBreakpoint(id=2, verified=True, line=4)])
+    assert taken_over.rows() == points.rows()
+    # What doesn't belong to what is wanted is passed over.
+    assert Breakpoints(points.wanted).rows() == []
+    assert Breakpoints(points.wanted, [*points.rows(), *points.rows()]).rows() == []
+
+
 @pytest.mark.parametrize(
     ("change", "needs"),
     [
