@@ -196,6 +196,11 @@ def test_what_runs(terminal: Terminal, tmp_path: Path) -> None:
     # Beside it there is the actor, but no frame.
     (row,) = terminal.json("eval", "self.rank", "--on", "Rank:2", "--running")
     assert (row["ok"], row["value"]) == (True, "2")
+    # Only where debugpy was opened once.
+    (job,) = terminal.json("ps")["jobs"]
+    (row,) = terminal.json("eval", "1", "--on", job["driver"]["worker_id"], "--running")
+    assert (row["ok"], row["value"]) == (False, None)
+    assert "it has never stopped at a breakpoint()" in row["error"]
     done = terminal.run("attach", "Rank:2", "--timeout", "60", stdin=":live self.rank\n:pause\n:up\nq\n")
     in_order(done.stdout, "It runs.", "\n2  (beside the program", "stopped (pause) at", "stays attached and stopped")
     assert "It runs." in done.stdout

@@ -342,6 +342,7 @@ async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any])
     await going.arm_if_needed(session)
     await session.set_lines(asked.path)
     session.changed()
+    session.keep()
     return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}
 
 
@@ -351,6 +352,7 @@ async def set_function_breakpoints(session: Session, who: str, arguments: dict[s
     await going.arm_if_needed(session)
     await session.request("setFunctionBreakpoints", breakpoints=[{"name": name} for name in names])
     session.changed()
+    session.keep()
     return {}
 
 
@@ -366,6 +368,7 @@ async def set_exception_breakpoints(session: Session, who: str, arguments: dict[
     await going.arm_if_needed(session)
     await session.request("setExceptionBreakpoints", **session.breakpoints.exception_request())
     session.changed()
+    session.keep()
     return {}
 
 
