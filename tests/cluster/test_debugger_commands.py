@@ -15,7 +15,7 @@ import pytest
 
 from raydebug.api.access import GrantMade
 from raydebug.api.debug import DebugThread
-from raydebug.cli.live import Live
+from raydebug.cli.live import Live, LiveError
 from tests.support import api
 from tests.support.cluster import RayCluster
 from tests.support.debugging import (
@@ -104,6 +104,72 @@ async def test_conditions_and_hit_counts(gate: Gate) -> None:
     await gate.breakpoints({"line": line("loop"), "hitCondition": "3"})
     thread = await gate.on("loop")
     assert (await gate.look(thread))[1]["i"] == "2"
+
+
+async def test_breakpoints_that_can_not_be_are_said_so_and_not_set(gate: Gate, tmp_path: Path) -> None:
+    length = len(ROUNDS.read_text().splitlines())
+    rows = await gate.breakpoints(
+        {"line": line("loop"), "condition": "i =="},
+        {"line": line("loop"), "hitCondition": "often"},
+        {"line": line("loop"), "logMessage": "i is {i"},
+        {"line": length + 1},
+        {"line": line("last"), "condition": "total == 91"},
+    )
+    assert [row["verified"] for row in rows] == [False] * 4 + [True]
+    assert "isn't a Python expression" in rows[0]["message"]
+    assert "a number was expected" in rows[1]["message"]
+    assert "isn't closed" in rows[2]["message"]
+    assert rows[3]["message"] == f"The file has {length} lines."
+    # They neither stop nor log, and don't keep the good one from it.
+    thread = await gate.on("last")
+    await gate.breakpoints({"line": line("loop"), "condition": "i =="})
+    await gate.at_gate_again(thread)
+    await gate.breakpoints()
+
+    text, wrong = tmp_path / "notes.txt", tmp_path / "wrong.py"
+    text.write_text("one\ntwo\n")
+    wrong.write_text("def f(:\n")
+    for path, says in [
+        (text, "isn't a Python source"),
+        (wrong, "it can't be compiled"),
+        (tmp_path / "gone.py", "no such file where the worker runs"),
+        (tmp_path, "no such file where the worker runs"),
+    ]:
+        (row,) = await gate.breakpoints({"line": 1}, path=str(path))
+        assert (row["verified"], says in row["message"]) == (False, True), row
+        await gate.breakpoints(path=str(path))
+    with pytest.raises(LiveError, match=f"The file has {length} lines"):
+        await gate("runTo", threadId=gate.thread.threadId, path=str(ROUNDS), line=length + 1)
+    assert await gate.value("6 * 7", (await gate.look(gate.thread))[0]) == "42"
+
+
+async def test_counts_and_messages_mean_what_they_say(gate: Gate) -> None:
+    since = gate.row.console_end
+    await gate.breakpoints(
+        {"line": line("loop"), "logMessage": "{i}, {total} is {i * 10}% of it"},
+        {"line": line("call"), "hitCondition": "% 2 == 1"},
+    )
+    thread = await gate.on("call")
+    await gate.says("log", "9, 36 is 90% of it", since)
+    await gate.at_gate_again(thread)
+    await gate.arrive()
+    # The second comes and goes.
+    again = await gate.on()
+    assert again.line in GATE
+
+
+async def test_a_breakpoint_that_an_evaluation_meets_is_skipped(gate: Gate) -> None:
+    since, stop, stands = gate.row.console_end, gate.last_stop, gate.thread.line
+    frame_id, _ = await gate.look(gate.thread)
+    for expression in ("exec('breakpoint()')", "__import__('ray').util.pdb.set_trace()", "breakpoint()"):
+        assert await gate.value(expression, frame_id, "repl") == ""
+        await gate.says("note", "breakpoint() met during evaluation; skipped", since)
+        since = gate.row.console_end
+    frames = (await gate("stackTrace", threadId=gate.thread.threadId))["stackFrames"]
+    assert (gate.last_stop, gate.row.state) == (stop, "stopped")
+    assert next(one["line"] for one in frames if one["id"] == frame_id) == stands
+    again = await gate.go_on(gate.thread)
+    assert again.line in GATE
 
 
 async def test_a_log_point_logs_and_does_not_stop(gate: Gate) -> None:
@@ -201,8 +267,12 @@ async def test_steps(gate: Gate) -> None:
     target = next(one["id"] for one in targets if one["label"].startswith("outer"))
     thread = await gate.step("stepIn", thread, targetId=target)
     assert thread.function == "outer"
-    assert (await gate.look(thread))[1]["more"] == "1"
+    frame_id, values = await gate.look(thread)
+    assert values["more"] == "1"
+    assert (await gate("stepInTargets", frameId=frame_id))["targets"] == []
     thread = await gate.step("stepOut", thread)
+    assert await refused(gate("stepInTargets", frameId=frame_id)) == "gone"
+    assert await refused(gate("stepInTargets", frameId=2**40)) == "gone"
     assert (thread.function, thread.line) == ("round", line("call"))
     thread = await gate.step("next", thread)
     assert thread.line == line("call") + 1

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import aiohttp
 import msgspec
+import psutil
 import pytest
 
 from raydebug.api.keeper import Close, Ended, Note, Open, Opened, Orphan, Response, WillRequest
@@ -162,92 +163,6 @@ async def test_a_hub_that_hangs_doesnt_keep_the_next_one_waiting(node: Agent) ->
         await asyncio.wait_for(second.ask(WORKER, "threads"), 5)
 
 
-async def test_the_will_is_carried_out_when_no_hub_comes(node: Agent, tmp_path: Path) -> None:
-    async with debuggee() as (child, port):
-        async with desk(tmp_path, node, {WORKER: port}, lease_s=1.0) as first:
-            await first(WORKER, "attach")
-            await first.stopped(WORKER)
-            await asyncio.sleep(QUIET_S)
-        await asyncio.sleep(0.5)
-        assert child.rounds() == 0  # the lease begins when the hub has gone
-        assert not (await child.hear("went_on", 1, timeout=15))["traced"]
-        await child.hear("waits", 2)  # for a client: nobody is attached any more
-        async with raw_hub(node) as hub:
-            assert "no hub came" in (hub.kept[WORKER].ended or "")
-        async with desk(tmp_path, node, {WORKER: port}) as second:
-            row = await second.state(WORKER, "ended")
-            assert "no hub came" in (row.note or "")
-            await second(WORKER, "attach")
-            await second.stopped(WORKER)
-
-
-async def test_a_hub_that_comes_back_in_time_keeps_the_session(node: Agent, tmp_path: Path) -> None:
-    async with debuggee() as (child, port):
-        async with desk(tmp_path, node, {WORKER: port}, lease_s=1.5) as first:
-            await first(WORKER, "attach")
-            _, stop = await first.stopped(WORKER)
-            await asyncio.sleep(0.3)
-        async with desk(tmp_path, node, {}, lease_s=1.5) as second:
-            await second.state(WORKER, "stopped")
-            await asyncio.sleep(2.5)
-            assert child.rounds() == 0
-            assert (await second.stopped(WORKER))[1] == stop
-
-
-async def test_detach_and_attach_at_once(node: Agent, tmp_path: Path) -> None:
-    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
-        for number in range(6):  # debugpy is wedged by a client that comes while it lets go of the one before
-            await hub(WORKER, "attach")
-            await hub.stopped(WORKER)
-            await hub(WORKER, "detach")
-            assert WORKER not in hub.broker.sessions
-            await child.hear("went_on", number + 1)
-        async with raw_hub(node) as raw:
-            assert raw.kept == {}
-
-
-async def test_two_detach_at_once(node: Agent, tmp_path: Path) -> None:
-    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
-        for number in range(3):
-            await hub(WORKER, "attach")
-            await hub.stopped(WORKER)
-            await asyncio.gather(hub(WORKER, "detach"), hub(WORKER, "detach"))
-            assert WORKER not in hub.broker.sessions
-            await child.hear("went_on", number + 1)
-
-
-async def test_a_session_isnt_left_while_its_thread_evaluates(node: Agent, tmp_path: Path) -> None:
-    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
-        await hub(WORKER, "attach")
-        thread, _ = await hub.stopped(WORKER)
-        seen = await hub(WORKER, "look", threadId=thread)
-        sleeps = "__import__('time').sleep(2)"
-        running = asyncio.ensure_future(hub(WORKER, "evaluate", expression=sleeps, frameId=seen.frame_id))
-        await asyncio.sleep(0.2)
-        with pytest.raises(AccessError) as refused:
-            await hub(WORKER, "detach")
-        assert refused.value.body.code == "busy"
-        await running
-        await hub(WORKER, "detach")
-        await child.hear("went_on", 1)
-
-
-async def test_detached_while_the_keeper_couldnt_be_told(node: Agent, tmp_path: Path) -> None:
-    """The session doesn't rise again when the keeper is back."""
-    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
-        await hub(WORKER, "attach")
-        await hub.stopped(WORKER)
-        (link,) = hub.broker.keepers._links.values()
-        link._ws = None  # the connection is lost, and nobody has noticed yet
-        await hub(WORKER, "detach")
-        assert WORKER not in hub.broker.sessions
-        link._task.cancel()
-        link._task = asyncio.ensure_future(link._run())
-        await child.hear("went_on", 1)
-        await asyncio.sleep(QUIET_S)
-        assert WORKER not in hub.rows
-
-
 async def test_the_next_statement_is_set_in_the_file_that_is_named(node: Agent, tmp_path: Path) -> None:
     async with debuggee() as (_, port), desk(tmp_path, node, {WORKER: port}) as hub:
         await hub(WORKER, "attach")
@@ -288,6 +203,19 @@ async def test_a_killed_keeper_frees_its_workers_and_says_so(node: Agent, tmp_pa
         await hub(WORKER, "attach")  # by the next one
         await hub.stopped(WORKER)
         assert hub.rows[WORKER].keeper
+
+
+async def test_an_adapter_that_has_ended_is_said_to_have(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        await child.hear("waits", 1)
+        tcp = psutil.net_connections("tcp")
+        (adapter,) = (one.pid for one in tcp if one.status == "LISTEN" and port in tuple(one.laddr))
+        assert adapter
+        os.kill(adapter, signal.SIGKILL)
+        with pytest.raises(AccessError) as refused:
+            await hub(WORKER, "attach")
+        assert "waits for nobody" in refused.value.body.message
+        assert hub.rows[WORKER].state == "failed"
 
 
 async def test_a_worker_that_dies_ends_its_session(node: Agent, tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -21,6 +22,8 @@ HERE = Path(__file__).parent
 CHILD = HERE / "probe_child.py"
 CRASHING = HERE / "postmortem_debugpy.py"
 MONITORING = sys.version_info >= (3, 12)
+
+ROOT = Path(__file__).parents[2]
 
 
 class ProbeError(Exception):
@@ -51,11 +54,19 @@ class Debuggee:
         return answer["value"]
 
 
+Kind = TypeVar("Kind", bound=Debuggee)
+
+
+def debuggee(script: Path) -> AbstractAsyncContextManager[Debuggee]:
+    return debuggee_of(Debuggee, script)
+
+
 @asynccontextmanager
-async def debuggee(script: Path) -> AsyncIterator[Debuggee]:
+async def debuggee_of(kind: type[Kind], script: Path) -> AsyncIterator[Kind]:
     command = [sys.executable, "-Xfrozen_modules=off", str(script)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 24)
-    found = Debuggee(process)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 24, env=env)
+    found = kind(process)
     try:
         yield found
     finally:

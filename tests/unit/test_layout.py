@@ -78,6 +78,8 @@ RAY_PROCESS_PARTS = {"aiohttp", "yarl", "multidict"}
 # ray_compat is the only door to Ray; the demo is a job like a user's and has Ray's public names.
 RAY_DOORS = {"ray_compat", "demo"}
 PRIVATE_RAY = re.compile(r"^ray\.(_|dashboard|core|experimental)")
+# Goes as text to where ray_compat isn't.
+NAMES_OF_RAY = PACKAGE / "probe" / "rays.py"
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,17 @@ def test_imports_follow_the_arrows(path: Path) -> None:
         for message in (wrong_arrow(home, found), wrong_part(home, found)):
             if message:
                 wrong.append(f"line {found.line}: {message}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_private_parts_of_ray_are_named_in_one_place(path: Path) -> None:
+    """As text, too: ``sys.modules`` is a door as well as ``import``."""
+    if room_of_file(path) == "ray_compat" or path == NAMES_OF_RAY:
+        return
+    nodes = ast.walk(ast.parse(path.read_text(), str(path)))
+    texts = [(node.lineno, node.value) for node in nodes if isinstance(node, ast.Constant)]
+    wrong = [f"line {line}: {text!r}" for line, text in texts if isinstance(text, str) and PRIVATE_RAY.match(text)]
     assert not wrong, "\n".join(wrong)
 
 

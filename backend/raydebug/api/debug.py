@@ -226,7 +226,7 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """DAP's evaluate response. ``running``: evaluated on a thread of the debugger while the worker ran.
 
     ``evaluation``: its number. ``waiting``: it hasn't come back in the time that one waits; it goes on, and its outcome
-    comes as a console entry with this number.
+    comes as a console entry with this number. ``note``: what is to be known beside it, such as breakpoints it passed.
     """
 
     result: str
@@ -238,6 +238,7 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     running: bool = False
     waiting: bool = False
     evaluation: int = 0
+    note: str | None = None
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):

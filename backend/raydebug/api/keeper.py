@@ -42,8 +42,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, tag="request"):
 
 
 class WillRequest(msgspec.Struct, frozen=True, array_like=True):
+    """``if_busy``: only while debugpy owes an answer to what was asked before."""
+
     command: str
     arguments: bytes
+    if_busy: bool = False
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True, tag="note"):
@@ -83,7 +86,8 @@ class KeptEvent(msgspec.Struct, frozen=True, array_like=True):
 
 class KeptSession(msgspec.Struct, frozen=True, kw_only=True):
     """``asked``: commands of earlier hubs that debugpy hasn't answered, with the time of each. ``dropped``: events that
-    were let go. ``ended``: why the connection is over; None while it holds."""
+    were let go. ``ended``: why the connection is over; None while it holds. ``freed``: the will has been begun, so the
+    worker isn't traced any more."""
 
     session: str
     host: str
@@ -94,6 +98,7 @@ class KeptSession(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int
     asked: list[tuple[str, int]]
     ended: str | None
+    freed: bool = False
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot"):

@@ -1,5 +1,9 @@
 """One connection to a debugpy adapter: whoever has it owns the sequence numbers, and the worker is resumed when it
-drops. So it is held by the keeper, which does little and lives long."""
+drops. So it is held by the keeper, which does little and lives long.
+
+An adapter dies of an answer that it can't deliver, and its worker waits at the next ``breakpoint()`` for nobody, for
+good. So ``disconnect`` goes out, and the socket is closed, only when all else that was asked has been answered.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +55,15 @@ class Held:
         self._seq = 0
         self.asked: dict[int, Asked] = {}
         """By sequence number."""
+        self.quiet: Final = asyncio.Event()
+        """All that was asked has been answered."""
+        self.quiet.set()
+        self._goodbye: bytes | None = None
+        """The frame of ``disconnect``, while it waits for the answers to what was asked before."""
+        self._over = False
+        """For our side: nobody listens any more, and nothing more is asked."""
+        self.closed: Final = asyncio.Event()
+        """The socket, too."""
 
     async def connect(self, host: str, port: int) -> None:
         """Raises OSError or asyncio.TimeoutError."""
@@ -67,11 +80,18 @@ class Held:
         """Ask. Raises ValueError for a command that debugpy doesn't know, NotHeldError when the connection is over."""
         if command not in ALLOWED:
             raise ValueError(f"{command[:100]!r} isn't a command that debugpy knows")
-        if self._writer is None:
+        if self._writer is None or self._over:
             raise NotHeldError("there is no connection to debugpy")
+        if self._goodbye is not None:
+            raise NotHeldError("this session is being left")
         self._seq += 1
+        frame = request_frame(self._seq, command, arguments)
+        if command == "disconnect" and self.asked:
+            self._goodbye = frame
         self.asked[self._seq] = Asked(command, time.monotonic(), answered)
-        self._write(request_frame(self._seq, command, arguments))
+        self.quiet.clear()
+        if self._goodbye is None:
+            self._write(frame)
 
     async def ask(self, command: str, arguments: bytes, timeout: float | None = None) -> Message:
         """Ask and wait. Raises as ``send`` does, NotHeldError at the end, asyncio.TimeoutError (the question stays)."""
@@ -88,8 +108,18 @@ class Held:
         return message
 
     def close(self, reason: str = "closed") -> None:
-        """End it; the worker is resumed by that, if it hasn't been."""
-        self._end(reason)
+        """End it, for our side at once; the worker is resumed by that, if it hasn't been.
+
+        The socket stays until all has been answered, or the worker has ended.
+        """
+        if not self.asked:
+            self._end(reason)
+        elif not self._over:
+            for number, one in list(self.asked.items()):
+                self.asked[number] = Asked(one.command, one.at, _nobody)
+                one.answered(None)
+            self._over = True
+            self._on_end(reason)
 
     async def _read(self, reader: asyncio.StreamReader, sock: socket.socket) -> None:
         frames = FrameReader()
@@ -112,11 +142,21 @@ class Held:
 
     def _take(self, message: Message) -> None:
         if message.type == "event":
-            self._on_event(message)
+            if not self._over:
+                self._on_event(message)
+            elif message.event == "terminated":
+                self._end("the process has ended")
         elif message.type == "response":
             asked = self.asked.pop(message.request_seq, None)
             if asked is not None:
                 asked.answered(message)
+            if not self.asked:
+                self.quiet.set()
+            if self._goodbye is not None and len(self.asked) == 1:
+                frame, self._goodbye = self._goodbye, None
+                self._write(frame)
+            elif self._over and not self.asked:
+                self._end("closed")
         elif self._writer is not None:
             # Of an adapter's own requests (runInTerminal, startDebugging) none is for us.
             self._seq += 1
@@ -139,13 +179,21 @@ class Held:
         if writer is None:
             return
         writer.close()
+        self.closed.set()
         asyncio.get_running_loop().call_later(LINGER_S, writer.transport.abort)
         if self._reading is not None and self._reading is not asyncio.current_task():
             self._reading.cancel()
         asked, self.asked = list(self.asked.values()), {}
+        self.quiet.set()
         for one in asked:
             one.answered(None)
-        self._on_end(reason)
+        if not self._over:
+            self._over = True
+            self._on_end(reason)
+
+
+def _nobody(_: Message | None) -> None:
+    """Gets an answer for which nobody waits any more."""
 
 
 def _acknowledge(sock: socket.socket) -> None:

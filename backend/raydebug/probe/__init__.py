@@ -22,10 +22,13 @@ from typing import Any
 # In the order of their imports of each other.
 MODULES = (
     "handles",
+    "rays",
+    "breaks",
     "text",
     "arrays",
     "values",
     "children",
+    "namespace",
     "frames",
     "loops",
     "tensors",
@@ -48,6 +51,7 @@ FUNCTIONS = frozenset(
         "go_on",
         "hello",
         "inspect",
+        "lines",
         "modules",
         "nodelay",
         "poll",

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from . import frames, handles
+from . import frames, handles, rays
 
 # Of those that ended and that nobody asked for again; the oldest go first.
 MOST = 100
@@ -29,8 +29,11 @@ def start(expression: str, wait_s: float = 0.02) -> dict[str, Any]:
 
     def run() -> None:
         try:
-            names = _namespace()
-            value = frames.told(expression, lambda text: frames._run(text, names))
+            names, before = _namespace()
+            try:
+                value = frames.told(expression, lambda text: frames._run(text, names))
+            finally:
+                _keep(names, before)
             # Nothing stands still here, so there is nothing that could be unfolded later.
             outcome: dict[str, Any] = {"value": {**value, "variablesReference": 0}}
         except BaseException as error:
@@ -63,25 +66,19 @@ def poll(ticket: int) -> dict[str, Any]:
     return outcome
 
 
-def _namespace() -> dict[str, Any]:
-    """The program's main module, what was set here before, and ``self``: the actor, where this process is one."""
-    main = sys.modules.get("__main__")
-    names = {**vars(main)} if main is not None else {}
+def _namespace() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The program's main module as it is now, what was set here before, and ``self``: the actor, where this process is
+    one. A second time, to tell what is set in it."""
+    names = dict(vars(sys.modules["__main__"])) if "__main__" in sys.modules else {}
     names["__builtins__"] = builtins
-    actor = _actor()
-    if actor is not None:
+    names.update(_console)
+    if (actor := rays.actor()) is not None:
         names["self"] = actor
-    for name, value in names.items():
-        _console.setdefault(name, value)
-    if actor is not None:
-        _console["self"] = actor
-    return _console
+    return names, dict(names)
 
 
-def _actor() -> Any:
-    worker_module = sys.modules.get("ray._private.worker")
-    worker = getattr(worker_module, "global_worker", None)
-    try:
-        return worker.actors.get(worker.actor_id) if worker is not None else None
-    except Exception:
-        return None
+def _keep(names: dict[str, Any], before: dict[str, Any]) -> None:
+    """What was set, and nothing else: the program's own variables go on changing."""
+    for name in before.keys() - names.keys():
+        _console.pop(name, None)
+    _console.update({name: value for name, value in names.items() if before.get(name, _console) is not value})

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from . import beside, children, frames, handles, loops, sources, tensors, threads, tracing
+from . import beside, breaks, children, frames, handles, loops, sources, tensors, threads, tracing
 
 LIMIT = 1_000_000
 # Of a source's text.
@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "go_on": threads.go_on,
     "hello": threads.hello,
     "inspect": tensors.inspect,
+    "lines": sources.lines,
     "modules": sources.modules,
     "nodelay": tracing.nodelay,
     "poll": beside.poll,
@@ -57,7 +58,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 def call(function: str, arguments: str = "{}") -> Answer:
     """``arguments``: a JSON object, the function's keyword arguments."""
     try:
-        value = FUNCTIONS[function](**json.loads(arguments))
+        with breaks.skipped():  # of a value's own code, too, such as its __repr__
+            value = FUNCTIONS[function](**json.loads(arguments))
         limit = SOURCE_LIMIT if function == "read" else LIMIT
         text = dumped({"ok": True, "value": value})
         if len(text) > limit:

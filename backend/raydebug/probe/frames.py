@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import ctypes
 import sys
 import textwrap
 import traceback
@@ -12,8 +11,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import handles
+from . import breaks, handles
 from .children import inside, page_of
+from .namespace import run_in
 from .text import contained_repr, type_name
 from .values import Variables, shown
 
@@ -83,13 +83,18 @@ def evaluate(expression: str, frame: int | None = None) -> dict[str, Any]:
     if frame is None:
         return told(expression, lambda text: _run(text, _console))
     found, ident, rebuilt = find(frame)
-    run = _in_dead_frame if rebuilt else _in_live_frame
     with _group(frame, ident, rebuilt):
-        return told(expression, lambda text: run(text, found))
+        return told(expression, lambda text: run_in(found, text))
 
 
 def told(text: str, run: Callable[[str], Any]) -> dict[str, Any]:
     """Run ``text`` as a console does: the value of its last line, if that is an expression, else nothing."""
+    with breaks.skipped() as met:
+        found = _told(text, run)
+    return {**found, "note": breaks.note(met)} if met else found
+
+
+def _told(text: str, run: Callable[[str], Any]) -> dict[str, Any]:
     statements, expression = _parts(text)
     if statements:
         run(statements)
@@ -124,43 +129,6 @@ def _run(expression: str, namespace: dict[str, Any]) -> Any:
         exec(compile(expression, "<console>", "exec"), namespace)
         return None
     return eval(code, namespace)
-
-
-def _in_live_frame(expression: str, frame: types.FrameType) -> Any:
-    """As debugpy does it: awaits, walrus and assignments to the frame's variables included."""
-    pydevd = sys.modules["pydevd"]
-    variables = sys.modules["_pydevd_bundle.pydevd_vars"]
-    return variables.evaluate_expression(pydevd.get_global_debugger(), frame, expression, is_exec=True)
-
-
-def _in_dead_frame(expression: str, frame: types.FrameType) -> Any:
-    namespace = {**frame.f_globals, **frame.f_locals}
-    before = dict(namespace)
-    try:
-        return _run(expression, namespace)
-    finally:
-        changed = {
-            name: value
-            for name, value in namespace.items()
-            if name != "__builtins__" and (name not in before or before[name] is not value)
-        }
-        if changed:
-            _assign(frame, changed)
-
-
-def _assign(frame: types.FrameType, changed: dict[str, Any]) -> None:
-    if frame.f_locals is frame.f_globals:
-        frame.f_globals.update(changed)
-        return
-    local = frame.f_locals
-    for name, value in changed.items():
-        if name in frame.f_globals and name not in local:
-            frame.f_globals[name] = value
-        else:
-            local[name] = value
-    if sys.version_info < (3, 13):
-        # Before 3.13 f_locals is a copy, overwritten by the variables themselves when it is next asked for.
-        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
 # Exceptions

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from . import rays
 from .frames import is_subtle
 from .text import short, type_name
 
@@ -49,7 +50,7 @@ def _task(task: Any, current: Any) -> dict[str, Any]:
         "file": file,
         "line": line,
         "state": state,
-        "task_id": ray_task(task),
+        "task_id": rays.task_of(task),
     }
 
 
@@ -112,15 +113,3 @@ def place(chain: list[tuple[Any, types.FrameType | None]]) -> tuple[str | None, 
 def _asyncio() -> str:
     """The folder of its files."""
     return os.path.dirname(getattr(sys.modules["asyncio"], "__file__", "") or "") + os.sep
-
-
-def ray_task(task: Any) -> str | None:
-    """The Ray task that an async actor's asyncio task is; Python tells only from 3.12 on."""
-    variable = getattr(sys.modules.get("ray._raylet"), "async_task_id", None)
-    if variable is None or not hasattr(task, "get_context"):
-        return None
-    try:
-        found = task.get_context().get(variable)
-        return None if found is None else str(found.hex())
-    except Exception:
-        return None

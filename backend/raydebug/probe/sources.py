@@ -122,6 +122,24 @@ def read(path: str, any_file: bool = False) -> dict[str, Any]:
     }
 
 
+def lines(path: str) -> dict[str, Any]:
+    """How many lines a file has that breakpoints may be set in; or why none may."""
+    namespace = _module_of(path)
+    loaded = namespace is not None or path in linecache.cache or _runs(path)
+    shown = path[-300:]
+    data = _bytes(path)
+    text = decoded(data) if data is not None else _elsewhere(path, namespace)
+    if text is None:
+        if loaded:
+            return {}  # what it is made of isn't known
+        return {"problem": f"{shown}: no such file where the worker runs."}
+    if not loaded and not path.endswith((".py", ".pyw")):
+        return {"problem": f"{shown} isn't a Python source: one was expected, or a file that the worker runs as code."}
+    if not loaded and _compiled(text, path) is None:
+        return {"problem": f"{shown} isn't Python {sys.version_info[0]}.{sys.version_info[1]}: it can't be compiled."}
+    return {"lines": text.count("\n") + (not text.endswith("\n") and bool(text))}
+
+
 def _bytes(path: str) -> bytes | None:
     try:
         about = os.stat(path)

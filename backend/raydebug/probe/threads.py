@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from . import handles, tracing
+from . import handles, rays, tracing
 
 
 def hello() -> dict[str, Any]:
@@ -69,14 +69,7 @@ def _released(_: Any, thread_id: str) -> None:
 
 def where() -> dict[str, Any]:
     """Of the calling thread: its id to the system, and the task of Ray's that it runs (hex)."""
-    task_id = None
-    ray = sys.modules.get("ray")
-    try:
-        if ray is not None and ray.is_initialized():
-            task_id = ray.get_runtime_context().get_task_id()
-    except Exception:
-        task_id = None  # a thread that runs none
-    return {"os_thread_id": threading.get_native_id(), "task_id": task_id}
+    return {"os_thread_id": threading.get_native_id(), "task_id": rays.task_of_thread()}
 
 
 def go_on(free: bool) -> dict[str, Any]:

@@ -966,7 +966,7 @@ export interface ExceptionInfo {
  * DAP's evaluate response. ``running``: evaluated on a thread of the debugger while the worker ran.
  *
  * ``evaluation``: its number. ``waiting``: it hasn't come back in the time that one waits; it goes on, and its outcome
- * comes as a console entry with this number.
+ * comes as a console entry with this number. ``note``: what is to be known beside it, such as breakpoints it passed.
  */
 export interface Evaluated {
   result: string;
@@ -978,6 +978,7 @@ export interface Evaluated {
   running?: boolean;
   waiting?: boolean;
   evaluation?: number;
+  note?: string | null;
 }
 
 /**

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import os
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 import msgspec
 from websockets.asyncio.server import ServerConnection
@@ -32,7 +33,7 @@ from raydebug.api.keeper import (
 )
 from raydebug.api.names import TAKEN_OVER
 from raydebug.dap.framing import Message
-from raydebug.dap.held import NotHeldError
+from raydebug.dap.held import Held, NotHeldError
 from raydebug.helper.handshake import admit, binary, serve_privately
 from raydebug.helper.keeper.peers import who_is_connected
 from raydebug.helper.keeper.session import Session
@@ -47,6 +48,8 @@ UNSENT_OUTPUT_BYTES: Final = 4 << 20
 FORGET_ENDED_S: Final = 120.0
 LEASE_CHECK_S: Final = 0.5
 DEFAULT_LEASE_S: Final = 600.0
+LETTING_GO_S: Final = 10.0
+REST_S: Final = 0.3
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(HubToKeeper).decode
@@ -96,6 +99,8 @@ class Keeper:
         self._line: Line | None = None
         self._alone_since = time.monotonic()
         self._work: set[asyncio.Task[None]] = set()
+        self._letting_go: dict[str, Held] = {}
+        """By session that was closed, the connection that is still owed answers."""
         self._let_go: dict[str, int] = {}
         """By session, the number of the last event that the hub wasn't told."""
 
@@ -115,6 +120,8 @@ class Keeper:
                 return
             before, self._line = self._line, line
             self._let_go.clear()
+            for session in self._sessions.values():
+                session.stay()
             kept = [session.kept() for session in self._sessions.values()]  # of one moment: what comes later is queued
             if before is not None:
                 log.info("another hub has taken over")
@@ -156,6 +163,9 @@ class Keeper:
         elif isinstance(message, Close) and session is not None:
             self._forget(session.name)  # first: its end is no news, and the name may be opened again at once
             session.held.close("detached")
+            if not session.held.closed.is_set():
+                self._letting_go[session.name] = session.held
+                self._spawn(self._let_go_of(session))
 
     def _ask(self, line: Line, session: Session | None, message: Request) -> None:
         answered = functools.partial(self._answered, line, message)
@@ -198,6 +208,11 @@ class Keeper:
 
     async def _open(self, message: Open) -> None:
         name = message.session
+        if (before := self._letting_go.get(name)) is not None:
+            # debugpy has one client; who comes at the moment in which it lets go of the one before wedges it.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(before.closed.wait(), LETTING_GO_S)
+                await asyncio.sleep(REST_S)
         session = Session(
             name, message.host, message.port, functools.partial(self._event, name), functools.partial(self._ended, name)
         )
@@ -237,12 +252,17 @@ class Keeper:
             self._ended_at[name] = time.monotonic()
             self._tell(Ended(session=name, reason=reason))
 
+    async def _let_go_of(self, session: Session) -> None:
+        await session.held.closed.wait()
+        if self._letting_go.get(session.name) is session.held:
+            del self._letting_go[session.name]
+
     def _forget(self, name: str) -> None:
         self._sessions.pop(name, None)
         self._ended_at.pop(name, None)
 
-    def _spawn(self, work: object) -> None:
-        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
@@ -262,4 +282,4 @@ class Keeper:
             for session in list(self._sessions.values()):
                 lease_s = session.lease_s if session.lease_s is not None else DEFAULT_LEASE_S
                 if session.ended is None and now - self._alone_since > lease_s:
-                    self._spawn(session.carry_out_will())
+                    session.carry_out_will()

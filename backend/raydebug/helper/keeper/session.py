@@ -49,7 +49,9 @@ class Session:
         self._dropped = 0
         self._asked_ns: dict[int, tuple[str, int]] = {}
         self._next_ask = 0
-        self._leaving = False
+        self._leaving: asyncio.Task[None] | None = None
+        self._left = False
+        self._freed = False
 
     def kept(self) -> KeptSession:
         return KeptSession(
@@ -62,10 +64,12 @@ class Session:
             dropped=self._dropped,
             asked=list(self._asked_ns.values()),
             ended=self.ended,
+            freed=self._freed,
         )
 
     def note(self, note: Note) -> None:
         self._note, self._will, self.lease_s = note.note, note.will, note.lease_s
+        self._freed = False
         for events in (self._output, self._others):
             while events and events[0].number <= note.upto:
                 self._bytes -= len(events.popleft().body)
@@ -86,19 +90,33 @@ class Session:
             del self._asked_ns[number]
             raise
 
-    async def carry_out_will(self) -> None:
-        """Nobody came: leave the worker as its hub wanted it left. Once."""
-        if self._leaving:
-            return
-        self._leaving = True
+    def carry_out_will(self) -> None:
+        """Nobody came: leave the worker as its hub wanted it left. Once; in the background."""
+        if self._leaving is None:
+            self._leaving = asyncio.ensure_future(self._carry_out_will())
+
+    def stay(self) -> None:
+        """A hub has come, after all. What of the will has been done stays done."""
+        if self._leaving is not None and not self._left:
+            self._leaving.cancel()
+            self._leaving = None
+
+    async def _carry_out_will(self) -> None:
         log.info("no hub came for the session of %s: its worker is released", self.name[:8])
+        self._freed = True
         for one in self._will:
+            if one.if_busy and not self.held.asked:
+                continue
+            if one.command == "disconnect":
+                await self.held.quiet.wait()  # an evaluation may take its time, and a hub come meanwhile
+                self._left = True
             try:
                 await self.held.ask(one.command, one.arguments, WILL_STEP_S)
             except asyncio.TimeoutError:
                 log.warning("%s got no answer in %g s", one.command, WILL_STEP_S)
             except (ValueError, NotHeldError) as error:
                 log.warning("%s: %s", one.command, error)
+        self._left = True
         self.held.close()
 
     def _event(self, message: Message) -> None:
@@ -113,7 +131,7 @@ class Session:
         self._tell_event(event)
 
     def _end(self, reason: str) -> None:
-        if self._leaving:
+        if self._left:
             reason = "no hub came for it, so its worker was released"
         self.ended = reason
         self._asked_ns.clear()

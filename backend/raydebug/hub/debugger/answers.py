@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -11,6 +11,8 @@ from raydebug.dap.bodies import Id
 from raydebug.hub.debugger.errors import DebugError
 
 T = TypeVar("T")
+
+WENT_ON: Final = "The thread went on before it could answer."
 
 
 def as_told(kind: type[T], told: Any) -> T:
@@ -23,6 +25,9 @@ def as_told(kind: type[T], told: Any) -> T:
 
 def unpack(result: str) -> Any:
     """The value in a probe's answer. Raises DebugError with the error in it."""
+    if result == "None":
+        # debugpy evaluated nothing: when it came to it, the thread stood elsewhere, and the frame was no more.
+        raise DebugError("gone", WENT_ON)
     try:
         answer = msgspec.json.decode(result, type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as bad:

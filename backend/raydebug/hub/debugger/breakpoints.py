@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from raydebug.api.debug import Breakpoint, SourceBreakpoint
-from raydebug.dap.bodies import MadeBreakpoint, clipped
+from raydebug.dap.bodies import Id, MadeBreakpoint, clipped
+from raydebug.hub.debugger import conditions
 
 TRACED_FILTERS = frozenset({"raised", "userUnhandled"})
 """Exception filters for which each frame must be traced."""
@@ -33,10 +34,26 @@ class Wanted(msgspec.Struct):
     last: int = 0
 
 
+class FileTold(msgspec.Struct):
+    """What the worker says of a file: why no breakpoint can be in it, else how many lines it has."""
+
+    problem: str | None = None
+    lines: Id | None = None
+
+    def problem_at(self, line: int) -> str | None:
+        """Why no breakpoint can be at this line."""
+        if self.problem is None and self.lines is not None and line > self.lines:
+            return f"The file has {self.lines} lines."
+        return clipped(self.problem, 1000) if self.problem is not None else None
+
+
 class Breakpoints:
     def __init__(self, wanted: Wanted | None = None, rows: Sequence[Breakpoint] = ()) -> None:
         """``rows``: as they were last, of each of the wanted; they are shown until debugpy has answered again."""
         self.wanted = wanted or Wanted()
+        self._files: dict[str, FileTold] = {}
+        self._problems: dict[str, list[str | None]] = {}
+        """For each that is wanted, why debugpy isn't asked for it."""
         self.run_to: tuple[str, int] | None = None
         """A line at which the next stop is wanted, once."""
         self._rows: dict[str, list[Breakpoint]] = {}
@@ -49,11 +66,13 @@ class Breakpoints:
             if len(of_path := [row for row in rows if row.path == path]) == len(lines):
                 self._rows[path], self._asked[path] = of_path, lines
         self._marked = re.compile(rf"\x02{re.escape(self.wanted.mark)}:(\d{{1,9}})\x03")
+        for path in self.wanted.lines:
+            self._judge(path)
 
     @property
     def need_tracing(self) -> bool:
         wanted = self.wanted
-        lines = any(one.enabled for ones in wanted.lines.values() for one in ones)
+        lines = any(one.enabled and not problem for path in wanted.lines for one, problem in self._judged(path))
         exceptions = wanted.types or TRACED_FILTERS & set(wanted.filters)
         return bool(lines or wanted.functions or self.run_to or exceptions)
 
@@ -78,6 +97,7 @@ class Breakpoints:
         else:
             self.wanted.lines.pop(path, None)
             self.wanted.numbers.pop(path, None)
+        self._judge(path)
 
     def _numbers(self, path: str, wanted: list[SourceBreakpoint]) -> list[int]:
         """What is still the same breakpoint keeps its number: as it was asked for, or at its line, or at the line to
@@ -103,17 +123,34 @@ class Breakpoints:
                 found[at] = self.wanted.last
         return [found[at] for at in range(len(wanted))]
 
+    def learn(self, path: str, file: FileTold) -> None:
+        """What the worker says of the file."""
+        self._files[path] = file
+        self._judge(path)
+
+    def _judge(self, path: str) -> None:
+        points = self.wanted.lines.get(path)
+        if points is None:
+            self._problems.pop(path, None)
+            self._files.pop(path, None)
+            return
+        file = self._files.get(path, FileTold())
+        self._problems[path] = [conditions.problem_of(one) or file.problem_at(one.line) for one in points]
+
+    def _judged(self, path: str) -> list[tuple[SourceBreakpoint, str | None]]:
+        return list(zip(self.wanted.lines.get(path, []), self._problems.get(path, []), strict=True))
+
     def request(self, path: str) -> dict[str, Any]:
-        """DAP's setBreakpoints for a file: those that are enabled, and the line that is run to."""
+        """DAP's setBreakpoints for a file: those that are enabled and can be, and the line that is run to."""
         sent: list[dict[str, Any]] = [
             {
                 "line": one.line,
                 **({"condition": one.condition} if one.condition else {}),
-                **({"hitCondition": one.hitCondition} if one.hitCondition else {}),
-                **({"logMessage": self._mark(path, row) + one.logMessage} if one.logMessage else {}),
+                **({"hitCondition": conditions.hits(one.hitCondition)} if one.hitCondition else {}),
+                **({"logMessage": self._mark(path, row) + conditions.logged(one.logMessage)} if one.logMessage else {}),
             }
-            for row, one in enumerate(self.wanted.lines.get(path, []))
-            if one.enabled
+            for row, (one, problem) in enumerate(self._judged(path))
+            if one.enabled and not problem
         ]
         if self.run_to is not None and self.run_to[0] == path:
             sent.append({"line": self.run_to[1]})
@@ -143,8 +180,8 @@ class Breakpoints:
         self._by_id = {number: at for number, at in self._by_id.items() if at[0] != path}
         rows: list[Breakpoint] = []
         numbers = self.wanted.numbers.get(path, [])
-        for at, one in enumerate(self.wanted.lines.get(path, [])):
-            got = made.pop(0) if one.enabled and made else MadeBreakpoint()
+        for at, (one, problem) in enumerate(self._judged(path)):
+            got = made.pop(0) if one.enabled and not problem and made else MadeBreakpoint(message=problem)
             if got.id is not None:
                 self._by_id[got.id] = (path, len(rows))
             rows.append(

@@ -207,9 +207,6 @@ class Broker:
             except DebugError as error:
                 if error.body.code != "held":
                     return
-            else:
-                session.held_by = session.note = None
-                session.changed()
 
     async def _detach(self, session: Session) -> None:
         """Once, however many ask: a second goodbye in the midst of the first ends debugpy's adapter for good."""
@@ -226,9 +223,9 @@ class Broker:
             await asyncio.wait(begun, timeout=SETTLE_S)  # a step that has just begun, say
         for evaluation in session.evaluations.values() if session.channel is not None else ():
             if evaluation.threadId is not None:
-                # debugpy's adapter ends when it is left now, and the next breakpoint() would wait for nobody, for good.
-                text = f"{evaluation.expression[:80]!r} is still evaluated: detaching now would hang this worker."
-                raise DebugError("busy", text, "Detach when it has come back.")
+                # debugpy's adapter can't be left before it has answered (raydebug.dap.held).
+                text = f"{evaluation.expression[:80]!r} is still evaluated: the session can't be left before that ends."
+                raise DebugError("busy", text, "Other threads can go on; detach when it has come back.")
         channel = session.channel
         if channel is not None:
             session.leaving = True

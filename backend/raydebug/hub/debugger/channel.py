@@ -82,6 +82,11 @@ class DirectChannel:
         """Raises ChannelError."""
         try:
             await self._held.connect(host, port)
+        except ConnectionRefusedError as error:
+            raise ChannelError(
+                f"nothing listens at {host}:{port}: debugpy's adapter of this process has ended, and Ray opens "
+                "no other; what waits there in breakpoint() waits for nobody: end the worker (ray.kill)"
+            ) from error
         except (OSError, asyncio.TimeoutError) as error:
             reason = str(error) or type(error).__name__
             raise ChannelError(f"debugpy at {host}:{port} can't be reached: {reason}") from error

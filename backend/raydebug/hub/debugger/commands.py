@@ -25,8 +25,8 @@ from raydebug.api.debug import (
     SourceText,
     Variables,
 )
-from raydebug.dap.bodies import Completions
-from raydebug.hub.debugger import going
+from raydebug.dap.bodies import Completions, clipped
+from raydebug.hub.debugger import going, lines
 from raydebug.hub.debugger.answers import ExceptionTold, ModulesTold, ScopesTold, TasksTold, as_told, unpack
 from raydebug.hub.debugger.arguments import (
     Completing,
@@ -91,19 +91,9 @@ async def look(session: Session, who: str, arguments: dict[str, Any]) -> Look:
 async def known(session: Session, thread_id: int) -> Thread:
     """The thread, once it is known where it stands. Raises DebugError if it isn't stopped."""
     thread = session.thread(thread_id)
-    for _ in range(200):
-        if not thread.stopped or thread.frames:
-            break
-        await asyncio.sleep(0.005)
+    await going.known(thread)
     session.place(thread)
     return thread
-
-
-def thread_of_frame(session: Session, frame_id: int) -> Thread:
-    for thread in session.threads.values():
-        if thread.stopped and any(frame.id == frame_id for frame in thread.frames):
-            return thread
-    raise DebugError("gone", "This frame's thread went on.")
 
 
 def own(session: Session, thread: Thread, *answers: Any) -> None:
@@ -146,7 +136,7 @@ async def stack_trace(session: Session, who: str, arguments: dict[str, Any]) -> 
 
 async def scopes(session: Session, who: str, arguments: dict[str, Any]) -> Any:
     frame_id = take(OfFrame, arguments).frame_id
-    thread = thread_of_frame(session, frame_id)
+    thread = going.thread_of_frame(session, frame_id)
     told = await session.probe("scopes", thread, frame=frame_id)
     own(session, thread, told)
     return as_told(ScopesTold, told)
@@ -219,7 +209,7 @@ async def evaluate(session: Session, who: str, arguments: dict[str, Any]) -> Eva
         raise DebugError("busy", f"{MOST_EVALUATIONS} evaluations are under way in this worker; wait for some.")
     if asked.context not in ("repl", "watch", "hover"):
         raise ValueError(f"context is {asked.context[:40]!r}, expected repl, watch or hover")
-    thread = None if asked.frame_id is None else thread_of_frame(session, asked.frame_id)
+    thread = None if asked.frame_id is None else going.thread_of_frame(session, asked.frame_id)
     if thread is not None:
         session.place(thread)
     session.last_evaluation += 1
@@ -266,7 +256,9 @@ async def _evaluated(
             # In the context of a console, what it prints comes to the console.
             told = unpack(await session.evaluate(text, session.place(thread), "clipboard"))
             own(session, thread, told)
-        result = msgspec.structs.replace(as_told(Evaluated, told), running=thread is None, evaluation=number)
+        read = as_told(Evaluated, told)
+        note = None if read.note is None else clipped(read.note, 2000)
+        result = msgspec.structs.replace(read, running=thread is None, evaluation=number, note=note)
     except DebugError as error:
         if shown:
             took = (time.monotonic() - began) * 1000
@@ -296,13 +288,15 @@ async def _evaluated(
             type=result.type,
             summary=result.summary,
         )
+        if result.note:
+            session.say("note", result.note, evaluation=number)
     return result
 
 
 async def set_variable(session: Session, who: str, arguments: dict[str, Any]) -> Evaluated:
     """By an assignment in the frame: it works for whatever has an expression."""
     asked = take(Setting, arguments)
-    thread = thread_of_frame(session, asked.frame_id)
+    thread = going.thread_of_frame(session, asked.frame_id)
     for text in (asked.evaluate_name, asked.value):
         with contextlib.suppress(SyntaxError):
             compile(text.strip(), "<value>", "eval")
@@ -321,7 +315,7 @@ async def completions(session: Session, who: str, arguments: dict[str, Any]) -> 
     asked = take(Completing, arguments)
     more: dict[str, Any] = {}
     if asked.frame_id is not None:
-        thread = thread_of_frame(session, asked.frame_id)
+        thread = going.thread_of_frame(session, asked.frame_id)
         inside = session.place(thread)
         rebuilt = any(frame.rebuilt and frame.id == asked.frame_id for frame in thread.frames)
         more = {"frameId": inside if rebuilt else asked.frame_id}
@@ -339,8 +333,10 @@ async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any])
     if elsewhere + len(asked.breakpoints) > MOST_BREAKPOINTS:
         raise ValueError(f"{MOST_BREAKPOINTS} breakpoints are set in this session; remove some")
     points.set_lines(asked.path, [SourceBreakpoint(**msgspec.structs.asdict(one)) for one in asked.breakpoints])
+    if asked.breakpoints:
+        await lines.check_file(session, asked.path)
     await going.arm_if_needed(session)
-    await session.set_lines(asked.path)
+    await lines.set_lines(session, asked.path)
     session.changed()
     session.keep()
     return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}

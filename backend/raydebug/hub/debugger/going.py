@@ -7,16 +7,21 @@ times slower for the rest of its life); tracing is brought back before anything 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from raydebug.dap import bodies
+from raydebug.hub.debugger import lines
 from raydebug.hub.debugger.answers import Beside, as_told
 from raydebug.hub.debugger.arguments import Going, OfFrame, Pausing, ToLine, take
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.session import Session
 from raydebug.hub.debugger.threads import Thread
 
+LEAVES_S: Final = 5.0
 POLL_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
 
 
@@ -31,44 +36,123 @@ async def arm(session: Session) -> None:
     session.changed()
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A thread that is told to go on: until it stops again nobody else tells or asks it anything."""
+
+    thread: Thread
+    frame_id: int
+    stop: int
+
+    def told(self) -> None:
+        """It has taken the order. Should it stand there all the same, it can be told again."""
+        asyncio.get_running_loop().call_later(LEAVES_S, self.give_up)
+
+    def give_up(self) -> None:
+        """It doesn't go on after all."""
+        if self.thread.stop == self.stop:
+            self.thread.leaving = False
+
+
+async def known(thread: Thread) -> None:
+    """Wait, for a moment, until it is known where a thread stands that has just stopped."""
+    for _ in range(200):
+        if not thread.stopped or thread.leaving or thread.frames:
+            break
+        await asyncio.sleep(0.005)
+
+
+def thread_of_frame(session: Session, frame_id: int) -> Thread:
+    """Raises DebugError if it went on."""
+    for thread in session.threads.values():
+        if thread.stopped and any(frame.id == frame_id for frame in thread.frames):
+            return thread
+    raise DebugError("gone", "This frame's thread went on.")
+
+
+def claim(session: Session, thread: Thread) -> Claim:
+    """Raises DebugError if it isn't stopped, or somebody else was first."""
+    claimed = Claim(thread, session.place(thread), thread.stop)
+    thread.leaving = True
+    return claimed
+
+
+@contextlib.asynccontextmanager
+async def leaving(session: Session, thread: Thread) -> AsyncIterator[Claim]:
+    """A claim, given up if what is done meanwhile fails."""
+    await known(thread)
+    claimed = claim(session, thread)
+    try:
+        yield claimed
+    except BaseException:
+        claimed.give_up()
+        raise
+    claimed.told()
+
+
 async def resume(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Continue one thread, or all that are stopped."""
     asked = take(Going, arguments)
     thread = session.thread(asked.thread_id)
-    going = [one for one in session.threads.values() if one.stopped] if asked.all else [thread]
-    if not thread.stopped and not asked.all:
-        raise DebugError("running", f"{thread.name or 'The thread'} isn't stopped.")
-    await let_go(session, going)
+    for one in list(session.threads.values()) if asked.all else [thread]:
+        await known(one)
+    if not asked.all:
+        await let_go(session, [claim(session, thread)])
+        return {}
+    claims: list[Claim] = []
+    refusal: DebugError | None = None
+    for one in session.threads.values():
+        try:
+            if one.stopped and not one.leaving:
+                claims.append(claim(session, one))
+        except DebugError as error:  # one that still evaluates keeps no other from going on
+            refusal = error
+    await let_go(session, claims)
+    if refusal is not None:
+        raise refusal
     return {}
 
 
-async def let_go(session: Session, threads: list[Thread]) -> None:
+async def let_go(session: Session, claims: list[Claim]) -> None:
     """In each stopped thread: forget what was shown of it, take tracing away if nothing needs it, and go on."""
+    if not claims:
+        return
     free = not session.breakpoints.need_tracing
+    threads = [one.thread for one in claims]
     others = [one for one in session.threads.values() if one.stopped and one not in threads]
-    if free and session.tracing and not others:
-        # Before any goes on: its next breakpoint() may come at once.
-        session.tracing = bool((await session.probe("free_all")).get("kept"))
-        session.changed()
-    asked = [asyncio.ensure_future(session.probe("go_on", thread, free=free)) for thread in threads]
-    # One that still evaluates keeps no other from going on.
-    for outcome in await asyncio.gather(*asked, return_exceptions=True):
+    try:
+        if free and session.tracing and not others:
+            # Before any goes on: its next breakpoint() may come at once.
+            session.tracing = bool((await session.probe("free_all")).get("kept"))
+            session.changed()
+    except BaseException:
+        for one in claims:
+            one.give_up()
+        raise
+    asked = [asyncio.ensure_future(session.probe("go_on", one.frame_id, free=free)) for one in claims]
+    failed: list[BaseException] = []
+    for one, outcome in zip(claims, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(outcome, BaseException):
-            raise outcome
+            one.give_up()
+            failed.append(outcome)
+        else:
+            one.told()
+    if failed:
+        raise failed[0]
 
 
 def step(command: str) -> Any:
     async def run(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
         asked = take(Going, arguments)
         thread = session.thread(asked.thread_id)
-        session.place(thread)
-        if thread.rebuilt:
-            raise DebugError("failed", "The exception has unwound this stack: there is nothing to step through.")
-        await session.probe("forget", thread, thread="this")
-        if not session.tracing:
-            await arm(session)
         more = {"targetId": asked.target_id} if asked.target_id is not None and command == "stepIn" else {}
-        await move(session, command, threadId=thread.id, **more)
+        async with leaving(session, thread) as claimed:
+            if thread.rebuilt:
+                raise DebugError("failed", "The exception has unwound this stack: there is nothing to step through.")
+            await session.probe("forget", claimed.frame_id, thread="this")
+            if not session.tracing:
+                await arm(session)
+            await move(session, command, threadId=thread.id, **more)
         return {}
 
     return run
@@ -97,16 +181,18 @@ async def pause(session: Session, who: str, arguments: dict[str, Any]) -> dict[s
 async def run_to(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     asked = take(ToLine, arguments)
     thread = session.thread(asked.thread_id)
-    session.place(thread)
     points = session.breakpoints
-    points.run_to = (asked.path, asked.line)
-    await arm_if_needed(session)
-    made = await session.set_lines(asked.path)
-    if not made or not made[-1].verified:
-        points.run_to = None
-        await session.set_lines(asked.path)
-        raise DebugError("failed", (made[-1].message if made else None) or f"No code is at line {asked.line}.")
-    await let_go(session, [thread])
+    async with leaving(session, thread) as claimed:
+        if problem := (await lines.check_file(session, asked.path)).problem_at(asked.line):
+            raise DebugError("failed", problem)
+        points.run_to = (asked.path, asked.line)
+        await arm_if_needed(session)
+        made = await lines.set_lines(session, asked.path)
+        if not made or not made[-1].verified:
+            points.run_to = None
+            await lines.set_lines(session, asked.path)
+            raise DebugError("failed", (made[-1].message if made else None) or f"No code is at line {asked.line}.")
+        await let_go(session, [claimed])
     return {}
 
 
@@ -114,22 +200,27 @@ async def goto(session: Session, who: str, arguments: dict[str, Any]) -> dict[st
     """Set the next statement."""
     asked = take(ToLine, arguments)
     thread = session.thread(asked.thread_id)
-    session.place(thread)
-    innermost = next((frame for frame in thread.frames if not frame.rebuilt), None)
-    if innermost is None or innermost.path != asked.path:
-        # debugpy takes the line for one of the file in which the thread stands, whatever file is named.
-        where = innermost.path if innermost else "nowhere"
-        raise DebugError("failed", f"{thread.name} stands in {where}: only lines of its function can be gone to.")
-    told = await session.told(bodies.Targets, "gotoTargets", source={"path": asked.path}, line=asked.line)
-    if not told.targets:
-        raise DebugError("failed", f"Line {asked.line} can't be gone to.")
-    await session.probe("forget", thread, thread="this")
-    await move(session, "goto", threadId=thread.id, targetId=told.targets[0].id)
+    async with leaving(session, thread) as claimed:
+        innermost = next((frame for frame in thread.frames if not frame.rebuilt), None)
+        if innermost is None or innermost.path != asked.path:
+            # debugpy takes the line for one of the file in which the thread stands, whatever file is named.
+            where = innermost.path if innermost else "nowhere"
+            raise DebugError("failed", f"{thread.name} stands in {where}: only lines of its function can be gone to.")
+        told = await session.told(bodies.Targets, "gotoTargets", source={"path": asked.path}, line=asked.line)
+        if not told.targets:
+            raise DebugError("failed", f"Line {asked.line} can't be gone to.")
+        await session.probe("forget", claimed.frame_id, thread="this")
+        await move(session, "goto", threadId=thread.id, targetId=told.targets[0].id)
     return {}
 
 
 async def step_in_targets(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     frame_id = take(OfFrame, arguments).frame_id
+    thread = thread_of_frame(session, frame_id)
+    # Debugpy would have a thread that goes on answer at its next stop.
+    session.place(thread)
+    if any(frame.rebuilt and frame.id == frame_id for frame in thread.frames):
+        raise DebugError("failed", "The exception has unwound this stack: there is nothing to step into.")
     return {"targets": (await session.told(bodies.Targets, "stepInTargets", frameId=frame_id)).targets[:100]}
 
 
@@ -151,6 +242,6 @@ async def leave(session: Session) -> None:
     await session.probe("forget")
     await session.probe("free_all", stepping=True)
     for thread in session.threads.values():
-        if thread.stopped and thread.busy is None and thread.native is not None:
+        if thread.stopped and not thread.leaving and thread.busy is None and thread.native is not None:
             await session.probe("free_this_thread", thread)
     await session.request("disconnect", terminateDebuggee=False)

@@ -32,7 +32,7 @@ from raydebug.api.keeper import (
 from raydebug.api.names import AGENT_KEEPER_PATH, TAKEN_OVER
 from raydebug.dap.framing import MAX_BODY
 from raydebug.hub.debugger.channel import Answer, ChannelError, Listener
-from raydebug.hub.nodes.dial import NodeAddress, Unreachable, dial, prove
+from raydebug.hub.nodes.dial import NodeAddress, Unreachable, dial, prove, why_not
 
 log = logging.getLogger(__name__)
 
@@ -233,14 +233,8 @@ class _Link:
             except asyncio.CancelledError:
                 self._lost("the hub ends")
                 raise
-            except Unreachable as error:
-                problem = error
-            except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
-                reason = str(error) or type(error).__name__
-                problem = Unreachable("connecting", f"Ray's agent at {self.address.url} can't be reached: {reason}")
             except Exception as error:
-                log.exception("the connection to the keeper of node %s failed", self.address.node_id)
-                problem = Unreachable("connecting", f"The hub failed on this connection: {error}")
+                problem = why_not(error, self.address, "keeper")
             if self._wanted and not wanted and not self._up.is_set():
                 continue  # it was only looked for; now it is to be started
             failures = 0 if self._up.is_set() else failures + 1

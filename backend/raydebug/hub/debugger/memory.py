@@ -93,12 +93,18 @@ def restore(session: Session, memory: Memory, evaluating: bool) -> None:
 def will(session: Session) -> list[WillRequest]:
     """How the worker is left when no hub comes back: free of tracing, and going on."""
     # All first: what takes tracing away from every thread rests in each until its next call of a function.
-    asked: list[tuple[str, dict[str, Any]]] = [
-        ("evaluate", {"expression": probe.call("free_all", stepping=True), "context": "clipboard"})
-    ]
-    for thread in session.threads.values():
-        if thread.stopped and thread.busy is None and (frame_id := thread.native) is not None:
+    asked = [_request("evaluate", expression=probe.call("free_all", stepping=True), context="clipboard")]
+    stopped = [thread for thread in session.threads.values() if thread.stopped]
+    for thread in stopped:
+        if thread.busy is None and (frame_id := thread.native) is not None:
             free = probe.call("free_this_thread")
-            asked.append(("evaluate", {"expression": free, "frameId": frame_id, "context": "clipboard"}))
-    asked.append(("disconnect", {"terminateDebuggee": False}))
-    return [WillRequest(command, msgspec.json.encode(arguments)) for command, arguments in asked]
+            asked.append(_request("evaluate", expression=free, frameId=frame_id, context="clipboard"))
+    if stopped:
+        # debugpy can't be left while it evaluates; the others needn't wait for that.
+        asked.append(_request("continue", if_busy=True, threadId=stopped[0].id))
+    asked.append(_request("disconnect", terminateDebuggee=False))
+    return asked
+
+
+def _request(command: str, *, if_busy: bool = False, **arguments: Any) -> WillRequest:
+    return WillRequest(command, msgspec.json.encode(arguments), if_busy)

@@ -19,7 +19,8 @@ from raydebug.api.debug import ConsoleEntry, Evaluation, Frame, SessionState
 from raydebug.api.keeper import KeptEvent, KeptSession
 from raydebug.dap import bodies
 from raydebug.dap.bodies import BodyError, clipped, read
-from raydebug.hub.debugger.answers import Hello, Rebuilt, Where, as_told, unpack
+from raydebug.hub.debugger import lines
+from raydebug.hub.debugger.answers import WENT_ON, Hello, Rebuilt, Where, as_told, unpack
 from raydebug.hub.debugger.attaching import ATTACH, INITIALIZE, NODELAY
 from raydebug.hub.debugger.breakpoints import Breakpoints
 from raydebug.hub.debugger.channel import Answer, Channel, ChannelError
@@ -49,6 +50,8 @@ STEP_S: Final = 0.03
 MOST_THREADS: Final = 2048
 PATIENT: Final = frozenset({"attach", "evaluate"})
 """What runs code, or waits for what does, is waited for; anything else debugpy answers soon or never."""
+_GONE: Final = frozenset({"Unable to find thread for evaluation."})
+"""What debugpy says of a frame whose thread has gone on."""
 
 
 class Session:
@@ -109,6 +112,7 @@ class Session:
         if not self._initialized.is_set():
             attach.cancel()
             raise DebugError("failed", f"debugpy didn't get ready in {ANSWER_S:g} s")
+        self.held_by = self.note = None  # by nobody else any more
         # All at once: each waits for nothing of the one before, and the first makes the others' answers quick.
         asked = [
             self.request("evaluate", expression=NODELAY),
@@ -144,19 +148,13 @@ class Session:
         if self.leaving or self.channel is None:
             return
         self.found(kept.asked)
+        if kept.freed:
+            self.tracing = False
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
                 self._arrive(thread)
-        self.spawn(self._set_again())
+        self.spawn(lines.set_again(self))
         self.say("note", "This hub took the session over from the one before; the worker didn't notice.")
-
-    async def _set_again(self) -> None:
-        """debugpy has the breakpoints still; asked again, it says which of them it verified."""
-        with contextlib.suppress(DebugError):
-            for path in list(self.breakpoints.wanted.lines):
-                await self.set_lines(path)
-            await self.probe("forget")
-        self.changed()
 
     # Asking --------------------------------------------------------------------------------------------------------
 
@@ -183,6 +181,8 @@ class Session:
         text = answer.body if answer.success else msgspec.json.encode(answer.message)
         self.log.note(False, "response", command, text, (time.monotonic() - began) * 1000, answer.success)
         if not answer.success:
+            if command == "evaluate" and answer.message in _GONE:
+                raise DebugError("gone", WENT_ON)
             raise DebugError("failed", clipped(answer.message or f"debugpy refused {command}", 2000))
         return answer
 
@@ -199,9 +199,10 @@ class Session:
         told = await self.told(bodies.Evaluation, "evaluate", expression=expression, context=context, **more)
         return told.result
 
-    async def probe(self, function: str, thread: Thread | None = None, /, **arguments: Any) -> Any:
-        """A function of the probe, on the stopped ``thread``, else on debugpy's own. Raises DebugError."""
-        frame_id = None if thread is None else self.place(thread)
+    async def probe(self, function: str, thread: Thread | int | None = None, /, **arguments: Any) -> Any:
+        """A function of the probe, on the stopped ``thread`` (an int: in this frame of it), else on debugpy's own.
+        Raises DebugError."""
+        frame_id = self.place(thread) if isinstance(thread, Thread) else thread
         work = asyncio.ensure_future(self._probe(function, frame_id, arguments))
         try:
             return await asyncio.wait_for(asyncio.shield(work), ANSWER_S)
@@ -220,6 +221,8 @@ class Session:
     def place(self, thread: Thread) -> int:
         """The frame in which a stopped thread evaluates. Raises DebugError while it can't."""
         frame_id = thread.native
+        if thread.stopped and thread.leaving:
+            raise DebugError("running", f"{thread.name or 'The thread'} has just been told to go on.")
         if not thread.stopped or frame_id is None:
             raise DebugError("running", f"{thread.name or 'The thread'} isn't stopped.")
         if thread.busy is not None and (running := self.evaluations.get(thread.busy)):
@@ -390,14 +393,8 @@ class Session:
         path = self.breakpoints.run_to[0] if self.breakpoints.run_to else None
         self.breakpoints.run_to = None
         if path is not None:
-            await self.set_lines(path)
+            await lines.set_lines(self, path)
             self.changed()
-
-    async def set_lines(self, path: str) -> list[bodies.MadeBreakpoint]:
-        """Have debugpy set what is wanted in a file; what it made of that."""
-        made = (await self.told(bodies.MadeBreakpoints, "setBreakpoints", **self.breakpoints.request(path))).breakpoints
-        self.breakpoints.answered(path, made)
-        return made
 
     def _on_continued(self, body: bodies.Continued, at_ns: int) -> None:
         one = self.threads.get(body.thread_id) if body.thread_id is not None else None

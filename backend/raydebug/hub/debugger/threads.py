@@ -37,6 +37,8 @@ class Thread:
     went_on: bool = False
     arriving: bool = False
     """Where it stands is being looked up."""
+    leaving: bool = False
+    """It has been told to go on: what is asked of it now, debugpy would answer at its next stop, of another frame."""
 
     @property
     def native(self) -> int | None:
@@ -48,12 +50,12 @@ class Thread:
         return next((frame for frame in self.frames if not frame.subtle), self.frames[0] if self.frames else None)
 
     def stops(self, number: int, reason: str, text: str | None, at_ns: int, called: bool) -> None:
-        self.called = called
+        self.called, self.leaving = called, False
         self.stopped, self.stop, self.reason, self.text, self.since_ns = True, number, reason, text, at_ns
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
     def resumes(self) -> None:
-        self.went_on = True
+        self.went_on, self.leaving = True, False
         self.stopped, self.reason, self.text, self.since_ns, self.called = False, None, None, None, False
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 

@@ -6,6 +6,7 @@ Nothing here knows Ray: addresses and headers are handed in.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -18,6 +19,8 @@ from raydebug.api.helper import Answer, Challenge, Refused
 from raydebug.api.names import PROTOCOL
 from raydebug.api.proof import nonce, proof, same
 from raydebug.api.topology import HelperState, NodeId
+
+log = logging.getLogger(__name__)
 
 SPOKEN: Final = (PROTOCOL, PROTOCOL - 1)
 HANDSHAKE_S: Final = 15.0
@@ -45,6 +48,17 @@ class Unreachable(Exception):  # noqa: N818
         self.state = state
         self.note = note
         self.retry_s = retry_s
+
+
+def why_not(error: Exception, address: NodeAddress, what: str) -> Unreachable:
+    """What an error that ended a connection, or kept it from coming up, means."""
+    if isinstance(error, Unreachable):
+        return error
+    if isinstance(error, aiohttp.ClientError | OSError | asyncio.TimeoutError):
+        reason = str(error) or type(error).__name__
+        return Unreachable("connecting", f"Ray's agent at {address.url} can't be reached: {reason}")
+    log.error("the connection to the %s of node %s failed", what, address.node_id, exc_info=error)
+    return Unreachable("connecting", f"The hub failed on this connection: {error}")
 
 
 def note_for_status(status: int, body: str, node_id: NodeId, what: str = "helper") -> Unreachable:

@@ -34,7 +34,7 @@ from raydebug.api.helper import (
 )
 from raydebug.api.names import AGENT_HELPER_PATH, TAKEN_OVER
 from raydebug.api.topology import HelperState, NodeId
-from raydebug.hub.nodes.dial import RETRY_REFUSED_S, NodeAddress, Unreachable, dial, prove
+from raydebug.hub.nodes.dial import RETRY_REFUSED_S, NodeAddress, Unreachable, dial, prove, why_not
 
 log = logging.getLogger(__name__)
 
@@ -230,14 +230,8 @@ class _Link:
             except asyncio.CancelledError:
                 self._lost()
                 raise
-            except Unreachable as error:
-                problem = error
-            except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
-                reason = str(error) or type(error).__name__
-                problem = Unreachable("connecting", f"Ray's agent at {self.address.url} can't be reached: {reason}")
             except Exception as error:
-                log.exception("the connection to the helper of node %s failed", self.address.node_id)
-                problem = Unreachable("connecting", f"The hub failed on this connection: {error}")
+                problem = why_not(error, self.address, "helper")
             failures = 0 if self.state == "up" else failures + 1
             self._lost()
             self._set(problem.state, problem.note)

@@ -16,7 +16,8 @@ from raydebug.dap.bodies import BodyError, MadeBreakpoint, read
 from raydebug.hub.debugger import arguments
 from raydebug.hub.debugger.answers import as_told, unpack
 from raydebug.hub.debugger.arguments import only_json, take
-from raydebug.hub.debugger.breakpoints import Breakpoints, Wanted
+from raydebug.hub.debugger.breakpoints import Breakpoints, FileTold, Wanted
+from raydebug.hub.debugger.conditions import hits, logged, problem_of
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.messages import LOGGED_CHARS, MessageLog
 from raydebug.hub.debugger.output import MOST_CHARS, Output
@@ -66,23 +67,26 @@ MADE = st.lists(
 def test_breakpoints_are_shown_as_wanted(steps: list[Any]) -> None:
     """Whatever debugpy answers: each wanted one has its row, in its place, and hits count for what is still set."""
     points = Breakpoints()
-    for path, lines, made, hits in steps:
+    for path, lines, made, numbers in steps:
         points.set_lines(path, lines)
         sent = points.request(path)
-        assert [one["line"] for one in sent["breakpoints"]] == [one.line for one in lines if one.enabled]
+        good = [one for one in lines if one.enabled and problem_of(one) is None]
+        assert [one["line"] for one in sent["breakpoints"]] == [one.line for one in good]
         points.answered(path, made)
-        points.hit(hits)
+        points.hit(numbers)
         rows = [row for row in points.rows() if row.path == path]
         assert [(row.condition, row.logMessage, row.enabled) for row in rows] == [
             (one.condition, one.logMessage, one.enabled) for one in lines
         ]
         assert all(row.line == one.line for row, one in zip(rows, lines, strict=True) if not row.verified)
-        assert not any(row.verified for row, one in zip(rows, lines, strict=True) if not one.enabled)
+        assert not any(row.verified for row, one in zip(rows, lines, strict=True) if one not in good)
+        problems = [problem_of(one) for one in lines]
+        assert all(row.message == problem for row, problem in zip(rows, problems, strict=True) if problem)
         every = [row.number for row in points.rows()]
         assert len(set(every)) == len(every)
         assert all(every)
     wanted = [one for lines in points.wanted.lines.values() for one in lines]
-    assert points.need_tracing == any(one.enabled for one in wanted)
+    assert points.need_tracing == any(one.enabled and not problem_of(one) for one in wanted)
 
 
 def test_hits_outlast_a_new_answer() -> None:
@@ -136,6 +140,98 @@ def test_the_next_hub_shows_what_was_set_until_debugpy_has_answered() -> None:
     # What doesn't belong to what is wanted is passed over.
     assert Breakpoints(points.wanted).rows() == []
     assert Breakpoints(points.wanted, [*points.rows(), *points.rows()]).rows() == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"condition": "x =="}, "The condition 'x ==' isn't a Python expression: "),
+        ({"condition": "x = 3"}, "The condition 'x = 3' isn't a Python expression: "),
+        ({"condition": "x) or (y"}, "isn't a Python expression"),
+        ({"condition": "x # of a rank"}, "isn't a Python expression"),
+        ({"condition": "await x"}, "isn't a Python expression"),
+        ({"condition": "(" * 1500}, "isn't a Python expression"),
+        ({"condition": "x\0"}, "isn't a Python expression"),
+        ({"hitCondition": "x"}, "The hit count 'x' isn't one: a number was expected, or such as >= 5"),
+        ({"hitCondition": ">="}, "isn't one"),
+        ({"hitCondition": "-1"}, "isn't one"),
+        ({"hitCondition": ">= 3 == 1"}, "isn't one"),
+        ({"hitCondition": "% 2 == 2"}, "isn't one"),
+        ({"hitCondition": "1 or exit()"}, "isn't one"),
+        ({"hitCondition": "0"}, "hits count from 1"),
+        ({"hitCondition": "% 0"}, "hits count from 1"),
+        ({"logMessage": "a {b"}, "In the log message the brace at '{b' isn't closed."),
+        ({"logMessage": "a {b: {c}"}, "isn't closed"),
+        ({"logMessage": "a {b +}"}, "In the log message 'b +' isn't a Python expression: "),
+        ({"logMessage": "a {b:.2f}"}, "isn't a Python expression"),
+        ({"condition": " x == {'a': 1}[y] ", "hitCondition": "", "logMessage": ""}, None),
+    ],
+)
+def test_what_debugpy_would_not_understand_is_said_and_not_sent(broken: dict[str, Any], says: str | None) -> None:
+    points = Breakpoints()
+    points.set_lines("f", [SourceBreakpoint(line=3, **broken), SourceBreakpoint(line=9)])
+    sent = [one["line"] for one in points.request("f")["breakpoints"]]
+    points.answered("f", [MadeBreakpoint(id=line, verified=True, line=line) for line in sent])
+    first, second = points.rows()
+    assert (second.line, second.verified, second.message) == (9, True, None)
+    if says is None:
+        assert (sent, first.verified) == ([3, 9], True)
+        return
+    assert (sent, first.verified) == ([9], False)
+    assert first.message is not None
+    assert says in first.message
+    assert len(first.message) < 400
+    points.set_lines("f", [SourceBreakpoint(line=3, **broken)])
+    assert not points.need_tracing
+
+
+def test_what_the_worker_says_of_the_file_holds_for_all_of_it() -> None:
+    points = Breakpoints()
+    lines = [SourceBreakpoint(line=3), SourceBreakpoint(line=9)]
+    points.set_lines("f", lines)
+    points.learn("f", FileTold(lines=8))
+    assert [one["line"] for one in points.request("f")["breakpoints"]] == [3]
+    points.answered("f", [MadeBreakpoint(id=1, verified=True, line=3)])
+    assert [(row.verified, row.message) for row in points.rows()] == [(True, None), (False, "The file has 8 lines.")]
+    points.learn("f", FileTold(problem="f: no such file"))
+    points.answered("f", [])
+    assert [(row.verified, row.message) for row in points.rows()] == [(False, "f: no such file")] * 2
+    assert not points.need_tracing
+    # Taken over by another hub, and gone without a trace.
+    assert Breakpoints(points.wanted).need_tracing
+    points.set_lines("f", [])
+    points.learn("g", FileTold(problem="?"))
+    assert points.request("f")["breakpoints"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("5", "@HIT@ == 5"),
+        (" == 5 ", "@HIT@ == 5"),
+        (">=3", "@HIT@ >= 3"),
+        ("> 0", "@HIT@ > 0"),
+        ("<= 3", "@HIT@ <= 3"),
+        ("%3", "@HIT@ % 3 == 0"),
+        ("% 2 == 1", "@HIT@ % 2 == 1"),
+    ],
+)
+def test_hit_counts_in_pydevds_words(text: str, told: str) -> None:
+    assert hits(text) == told
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("plain, 100%", "plain, 100%"),
+        ("{x} of {y + 1}", "{(x)} of {(y + 1)}"),
+        ("{x}, 5 % done", "{(x)}, 5 %% done"),
+        ("{ x % 2 } and {{'a': 1}['a']} {}", "{(x % 2)} and {({'a': 1}['a'])} "),
+        ("{a, b} }", "{(a, b)} }"),
+    ],
+)
+def test_log_messages_as_debugpy_writes_them(message: str, told: str) -> None:
+    assert logged(message) == told
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydebug.api.keeper import KeptEvent, KeptSession, WillRequest
+from raydebug.hub.debugger import lines
 from raydebug.hub.debugger import session as module
 from raydebug.hub.debugger.channel import Answer
 from raydebug.hub.debugger.errors import DebugError
@@ -218,7 +219,7 @@ async def test_questions_that_arent_answered_are_given_up(monkeypatch: pytest.Mo
 def test_any_answer_is_taken_or_refused(answer: bytes) -> None:
     async def ask() -> None:
         session = session_on(Line(answer))
-        questions = (session.learn_names, lambda: session.set_lines("f"), lambda: session.probe("hello"))
+        questions = (session.learn_names, lambda: lines.set_lines(session, "f"), lambda: session.probe("hello"))
         for ask_it in questions:
             said = ("failed", "")
             try:
