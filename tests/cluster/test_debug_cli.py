@@ -79,8 +79,9 @@ def terminal(job: Terminal) -> Terminal:
 
 
 def the_site(terminal: Terminal) -> PausedSite:
-    (site,) = api.paused(terminal.cluster.url)
-    return site
+    sites = api.paused(terminal.cluster.url)
+    assert len(sites) == 1, sites
+    return sites[0]
 
 
 def test_eval_on_a_group_marks_the_odd_rank(terminal: Terminal) -> None:
