@@ -80,6 +80,7 @@ export const breakpoint = (line: number, over: Partial<Breakpoint> = {}): Breakp
   verified: true,
   message: null,
   hits: 0,
+  number: 0,
   ...over,
 });
 

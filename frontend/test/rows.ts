@@ -103,6 +103,7 @@ export const thread = (over: Partial<PausedThread> = {}): PausedThread => ({
   since_ns: NOW_NS,
   attached: false,
   session_thread_id: null,
+  reason: null,
   ...over,
 });
 

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -78,8 +79,9 @@ def terminal(job: Terminal) -> Terminal:
 
 
 def the_site(terminal: Terminal) -> PausedSite:
-    (site,) = api.paused(terminal.cluster.url)
-    return site
+    sites = api.paused(terminal.cluster.url)
+    assert len(sites) == 1, sites
+    return sites[0]
 
 
 def test_eval_on_a_group_marks_the_odd_rank(terminal: Terminal) -> None:
@@ -195,10 +197,22 @@ def test_what_runs(terminal: Terminal, tmp_path: Path) -> None:
     # Beside it there is the actor, but no frame.
     (row,) = terminal.json("eval", "self.rank", "--on", "Rank:2", "--running")
     assert (row["ok"], row["value"]) == (True, "2")
+    # Only where debugpy was opened once.
+    (job,) = terminal.json("ps")["jobs"]
+    (row,) = terminal.json("eval", "1", "--on", job["driver"]["worker_id"], "--running")
+    assert (row["ok"], row["value"]) == (False, None)
+    assert "it has never stopped at a breakpoint()" in row["error"]
     done = terminal.run("attach", "Rank:2", "--timeout", "60", stdin=":live self.rank\n:pause\n:up\nq\n")
     in_order(done.stdout, "It runs.", "\n2  (beside the program", "stopped (pause) at", "stays attached and stopped")
-    end.touch()
+    assert "It runs." in done.stdout
+    assert done.stdout.count("It runs.") == 1
+    # It went nowhere since it was paused, which isn't a breakpoint.
+    assert "\npause  " in terminal.run("paused").stdout
     assert terminal.run("continue", "Rank:2").stdout == "1 thread of 1 worker went on\n"
+    left = terminal.run("continue", "Rank:2", "--detach")
+    assert (left.returncode, left.stdout) == (0, "detached from 1 worker where nothing was stopped\n")
+    assert terminal.run("continue", "Rank:2", "--detach").returncode == 1
+    end.touch()
 
 
 def in_order(text: str, *parts: str) -> None:
@@ -247,13 +261,14 @@ doubled
         " → ",
         "> #0  ",
         " → ",
-        "\n14.5\nlooped 0\nlooped 1\nself = ",
+        '\n(Rank:1) loss * 2\n14.5\n(Rank:1) for i in range(2):\n...     print("looped", i)\n...\nlooped 0\nlooped 1\n',
+        "(Rank:1) :locals\nself = ",
         "loss = 7.25  float\n",
-        "loss = 1.5\n",
+        "(Rank:1) :set loss = 1.5\nloss = 1.5\n(Rank:1) :until",
         f"stopped (breakpoint) at {JOB}:{callee} in ",
-        "\n1.5\n",
+        "(Rank:1) value\n1.5\n",
         f"{JOB}:{call} in ",
-        "\n1.5\n",
+        "(Rank:1) loss\n1.5\n",
         f"{JOB}:{callee} in ",
         f"stopped (step) at {JOB}:{callee + 1} in ",
         "stopped (step) at ",
@@ -261,13 +276,12 @@ doubled
         "goes on\n",
         f"stopped (breakpoint) at {JOB}:{counting} in ",
         f"●→ {counting} ",
-        "\n3.0\n",
+        "doubled\n3.0\n",
         f"removed {JOB}:{counting}\n",
         "no breakpoints\n",
         "MainThread  stopped",
         "The worker stays attached and stopped: `raydebug continue` lets it go on.",
     )
-    assert "(Rank:1)" not in done.stdout  # no prompt in a pipe
     assert "\x1b" not in done.stdout
     # It stands where the script left it.
     assert terminal.eval("doubled", "Rank:1") == ["3.0"]
@@ -282,9 +296,20 @@ def test_a_script_that_fails_says_so(terminal: Terminal) -> None:
         ":bogus isn't a command",
         "there is no frame 99",
         "0.5\n",
-        "Detached; the worker runs on.\n",
+        "(Rank:0) :detach\nDetached; the worker runs on.\n",
     )
     assert "stays" not in done.stdout
+    assert "over" not in done.stdout
+
+
+def test_a_breakpoint_has_the_same_number_in_each_console(terminal: Terminal) -> None:
+    counting, call = api.line_of(JOB, "the count"), api.line_of(JOB, "the call")
+    first = terminal.run("attach", "Rank:0", stdin=f":break {counting}\n:break {call}\n").stdout
+    numbers = {int(line): int(number) for number, line in re.findall(rf"^(\d+)  {JOB}:(\d+)$", first, re.MULTILINE)}
+    assert set(numbers) == {counting, call}
+    second = terminal.run("attach", "Rank:0", stdin=f":clear {numbers[counting]}\n:breaks\n").stdout
+    in_order(second, f"removed {JOB}:{counting}\n", f"\n{numbers[call]}  {JOB}:{call}\n")
+    assert "no breakpoints\n" in terminal.run("attach", "Rank:0", stdin=":clear all\n:breaks\n").stdout
 
 
 class Pty:
@@ -308,7 +333,7 @@ class Pty:
     def type(self, text: str) -> None:
         os.write(self.fd, text.encode())
 
-    def expect(self, pattern: str, timeout: float = 60) -> None:
+    def expect(self, pattern: str, timeout: float = 60) -> re.Match[str]:
         """Read until it comes; what came before it is forgotten."""
         deadline = time.monotonic() + timeout
         while not (found := re.search(pattern, self.said)):
@@ -316,6 +341,12 @@ class Pty:
             assert ready, f"waited for {pattern!r} in {self.said!r}"
             self.said += os.read(self.fd, 65536).decode(errors="replace")
         self.said = self.said[found.end() :]
+        return found
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.fd)
 
 
 def _own_terminal() -> None:
@@ -323,6 +354,39 @@ def _own_terminal() -> None:
     import termios
 
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_a_console_outlives_the_hub(terminal: Terminal) -> None:
+    counting = api.line_of(JOB, "the count")
+    hub = api.hub_pid(terminal.cluster.url)
+    shell = Pty(terminal, "attach", "Rank:1")
+    try:
+        shell.expect(r"\(Rank:1\) ")
+        shell.type(f":break {counting}\n")
+        number = shell.expect(rf"(\d+)  \S+:{counting}\S*\r\n")[1]
+        shell.expect(r"\(Rank:1\) ")
+        shell.type("mine = 41\n")
+        shell.expect(r"mine = 41\r\n")
+        shell.expect(r"\(Rank:1\) ")
+        os.kill(hub, signal.SIGKILL)
+        shell.expect("The connection to the hub was lost; the worker stays as it is")
+        shell.expect(r"The hub is there again: on with the same session\S+\r\n\(Rank:1\) ")
+        assert api.hub_pid(terminal.cluster.url) != hub
+        shell.type("mine + 1\n")
+        shell.expect(r"mine \+ 1\r\n42\r\n\(Rank:1\) ")
+        shell.type(":breaks\n")
+        shell.expect(rf"\r\n{number}  \S+:{counting}\S*\r\n")
+        shell.type(":next\n")
+        shell.expect(r"stopped\S* \(step\) at ")
+        shell.type("c\n")
+        shell.expect(rf"stopped\S* \(breakpoint\) at \S+:{counting}\S* in ")
+        shell.type(":clear all\n")
+        shell.expect("removed ")
+        shell.type(":detach\n")
+        shell.expect("Detached; the worker runs on")
+        assert shell.process.wait(30) == 0
+    finally:
+        shell.close()
 
 
 def test_attach_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
@@ -348,6 +412,4 @@ def test_attach_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
         shell.expect("stays attached and stopped")
         assert shell.process.wait(30) == 0
     finally:
-        shell.process.kill()
-        shell.process.wait()
-        os.close(shell.fd)
+        shell.close()

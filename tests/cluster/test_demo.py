@@ -66,7 +66,11 @@ def test_three_steps_by_verls_names(cluster: RayCluster) -> None:
     process = demo(cluster, "--steps", "3", "--ranks", "3")
     output = finish(process, 280)
     assert process.returncode == 0, output
-    assert f"open {cluster.url}/debug" in output.splitlines()[0]
+    lines = output.splitlines()
+    assert f"joining the cluster at {cluster.address}, as RAY_ADDRESS says" in lines[0]
+    assert "--address local" in lines[0]
+    assert lines[1] == f"open {cluster.url}/debug"
+    assert lines[3].startswith(f"  RAYDEBUG_ADDRESS={cluster.url} raydebug url  #")
     assert [int(match[1]) for match in STEP.finditer(output)] == [1, 2, 3], output
 
     groups: dict[str, list[tuple[str, int]]] = {}
@@ -162,3 +166,31 @@ def test_a_head_of_its_own_ends_with_the_command() -> None:
             if child.is_running():
                 child.kill()
         shutil.rmtree(temp_dir, ignore_errors=True)
+
+
+@pytest.mark.full  # takes Ray's default ports
+def test_a_cluster_that_gives_no_answer_is_left_alone() -> None:
+    """One that Ray finds, whose GCS is frozen: as one that is being taken down, but for as long as the test takes."""
+    with RayCluster(num_cpus=2) as found:
+        temp_dir = tempfile.mkdtemp(prefix="rd-", dir="/tmp")
+        os.makedirs(f"{temp_dir}/ray")
+        with open(f"{temp_dir}/ray/ray_current_cluster", "w") as file:
+            file.write(found.address)
+        named = f"--gcs_server_port={found.gcs_port}"
+        (gcs,) = [one for one in psutil.process_iter(["cmdline"]) if named in (one.info["cmdline"] or [])[1:]]
+        gcs.suspend()
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "raydebug.demo", "--steps", "1"],
+                env={**os.environ, "RAY_TMPDIR": temp_dir},
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+        finally:
+            gcs.resume()
+            shutil.rmtree(temp_dir, ignore_errors=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"the Ray cluster at {found.address} gives no answer" in done.stdout
+    assert "starting a Ray head" in done.stdout
+    assert STEP.search(done.stdout)

@@ -90,7 +90,8 @@ class SourceBreakpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class Breakpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """As it is. ``hits``: times a thread stopped at it, or it logged. ``message``: why it isn't verified."""
+    """As it is. ``hits``: times a thread stopped at it, or it logged. ``message``: why it isn't verified. ``number``:
+    what people call it; it keeps its number while the session lasts, and no other gets it."""
 
     path: str
     line: int
@@ -101,6 +102,7 @@ class Breakpoint(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool = False
     message: str | None = None
     hits: int = 0
+    number: int = 0
 
 
 class DebugThread(msgspec.Struct, frozen=True, kw_only=True):

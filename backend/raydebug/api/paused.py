@@ -15,7 +15,8 @@ class PausedThread(msgspec.Struct, frozen=True, kw_only=True):
     ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
     ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name. ``since_ns``: when raydebug saw it first, which is
     within a second of the hit where the hub was up. ``attached``: a debugger session of ours holds it;
-    ``session_thread_id``: DAP's id of the thread there.
+    ``session_thread_id``: DAP's id of the thread there; ``reason``: DAP's word for why it stopped (breakpoint, step,
+    pause, exception, …), None where no session of ours knows.
     """
 
     worker_id: str
@@ -35,6 +36,7 @@ class PausedThread(msgspec.Struct, frozen=True, kw_only=True):
     since_ns: int
     attached: bool
     session_thread_id: int | None = None
+    reason: str | None = None
 
 
 class PausedSite(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from raydebug import __version__
+from raydebug.cli.output import output_guard
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "attach": ("raydebug.cli.attach:attach", "A console in the terminal on one stopped worker."),
@@ -44,6 +45,10 @@ class _Lazy(click.Group):
             raise click.ClickException(f"This build of raydebug {__version__} has no `{cmd_name}`.") from error
         assert isinstance(command, click.Command)
         return command
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with output_guard():
+            return super().main(*args, **kwargs)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

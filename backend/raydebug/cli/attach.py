@@ -19,6 +19,7 @@ from .client import Client, connect, connection_options
 from .console.commands import Console, Leave
 from .console.paper import Paper, Reader
 from .console.parse import UsageError, goes_on, parse
+from .console.worker import is_there
 from .debugging import at_site, command_error, debugger, known, session_of, standing
 from .debugging import attach as attach_to
 from .errors import CommandError
@@ -85,6 +86,8 @@ class _Terminal:
             done.wait(5)
             self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join(1)
+        if self._paper.broken is not None:
+            raise self._paper.broken
         if whole.done():
             whole.result()
         if self._console is not None and self._console.failed and self._reader.piped:
@@ -94,12 +97,13 @@ class _Terminal:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _connected(self, closing: asyncio.Event, began: concurrent.futures.Future[None]) -> None:
-        async with debugger(self._client) as live:
+        async with debugger(self._client, self._link) as live:
             chosen = resolve_one(self._target, known(live))
             try:
                 session = await self._attached(live, chosen)
             except LiveError as error:
                 raise command_error(error) from error
+            live.settled = lambda: _is_whole(live.tables.get("sessions", {}).get(chosen.worker_id))
             self._prompt = f"({clean(chosen.label)[:40]}) "
             patience = self._timeout if self._reader.piped else None
             self._console = Console(live, chosen.worker_id, self._paper, patience, self._wake)
@@ -108,6 +112,13 @@ class _Terminal:
             began.set_result(None)
             await closing.wait()
             await self._console.close()
+
+    def _link(self, up: bool) -> None:
+        if up:
+            self._paper.put(Text("The hub is there again: on with the same session.", style="green"))
+        else:
+            lost = "The connection to the hub was lost; the worker stays as it is. Trying again."
+            self._paper.put(Text(lost, style="bold yellow"))
 
     async def _attached(self, live: Live, chosen: Chosen) -> DebugSession:
         if chosen.paused:
@@ -120,7 +131,7 @@ class _Terminal:
     def _lines(self) -> None:
         console = self._console
         assert console is not None
-        while console.worker.ended is None:
+        while console.worker.ended is None and self._paper.broken is None:
             try:
                 line = self._read_whole()
             except KeyboardInterrupt:
@@ -188,6 +199,12 @@ class _Terminal:
         except (LiveError, concurrent.futures.TimeoutError, KeyError):
             work.cancel()
             return []
+
+
+def _is_whole(session: DebugSession | None) -> bool:
+    """A new hub is up before keepers have told it what they hold, and knows of a stop before it knows where that is."""
+    stopped = [thread for thread in session.threads if thread.state == "stopped"] if session is not None else []
+    return session is not None and all(map(is_there, stopped))
 
 
 async def _event() -> asyncio.Event:

@@ -48,12 +48,12 @@ def command_error(error: LiveError) -> CommandError:
 
 
 @contextlib.asynccontextmanager
-async def debugger(client: Client) -> AsyncIterator[Live]:
-    """The hub, for somebody who may attach; all tables are there. Raises one of ``cli.errors``."""
+async def debugger(client: Client, news: Callable[[bool], None] | None = None) -> AsyncIterator[Live]:
+    """The hub, for somebody who may attach; all tables are there. ``news``: see Live. Raises one of ``cli.errors``."""
     # Says what is wrong where nobody answers, and learns whether Ray asks for its token.
     await asyncio.to_thread(client.get, "health", Health)
     try:
-        async with Live(client.url, client.token, client.headers()) as live:
+        async with Live(client.url, client.token, client.headers(), news) as live:
             role = live.welcome.role if live.welcome else "anonymous"
             if role != "debugger":
                 raise NotAllowedError(
@@ -106,13 +106,13 @@ async def standing(live: Live, chosen: Chosen) -> list[DebugThread]:
     if session_of(live, chosen.worker_id) is None and not chosen.paused:
         raise LiveError(ErrorBody("running", "It isn't stopped."))
     await attach(live, chosen.worker_id)
-    if not chosen.paused and not _stopped(live, chosen):
+    if not chosen.paused and not stopped(live, chosen):
         raise LiveError(ErrorBody("running", "It isn't stopped."))
-    await _until(live, lambda: _stopped(live, chosen), STOP_S, "It isn't stopped any more.")
+    await _until(live, lambda: stopped(live, chosen), STOP_S, "It isn't stopped any more.")
     # Each of its threads comes by itself.
     with contextlib.suppress(LiveError):
         await _until(live, lambda: _count(live, chosen) >= chosen.paused, _REST_S, "")
-    return _stopped(live, chosen)
+    return stopped(live, chosen)
 
 
 def _count(live: Live, chosen: Chosen) -> int:
@@ -125,7 +125,8 @@ def _stands(thread: DebugThread) -> bool:
     return thread.state == "stopped" and (thread.function is not None or thread.file is not None)
 
 
-def _stopped(live: Live, chosen: Chosen) -> list[DebugThread]:
+def stopped(live: Live, chosen: Chosen) -> list[DebugThread]:
+    """Of the threads that are meant those that stand in a session, the oldest first."""
     row = session_of(live, chosen.worker_id)
     found = [thread for thread in row.threads if _stands(thread)] if row else []
     if chosen.site is not None:

@@ -46,13 +46,14 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
-    """How many threads of a worker went on."""
+    """How many threads of a worker went on, and whether its session was ended."""
 
     worker_id: str
     rank: int | None
     label: str
     ok: bool
     threads: int
+    detached: bool = False
     group: str | None = None
     error: str | None = None
 
@@ -62,6 +63,7 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
             "rank": self.rank,
             "ok": self.ok,
             "threads": self.threads,
+            "detached": self.detached,
             "error": self.error,
         }
 
@@ -140,11 +142,14 @@ def _took(took_ms: float | None) -> str:
 
 def resumed_lines(rows: Sequence[Resumed], detached: bool, width: int | None) -> list[Text]:
     threads, workers = sum(row.threads for row in rows), sum(bool(row.threads) for row in rows)
+    left = sum(row.detached and not row.threads for row in rows)
     lines = []
     if threads:
         words = f"{count(threads, 'thread')} of {count(workers, 'worker')} went on"
         lines.append(Text(words + ("; detached" if detached else "")))
-    elif all(row.ok for row in rows):
+    if left:
+        lines.append(Text(f"detached from {count(left, 'worker')} where nothing was stopped"))
+    if not lines and all(row.ok for row in rows):
         lines.append(Text("nothing was stopped there"))
     for row in rows:
         if row.error is not None:

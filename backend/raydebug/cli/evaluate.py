@@ -12,7 +12,19 @@ import msgspec
 from raydebug.api.debug import DebugThread
 
 from .client import Client, connect, connection_options, print_json
-from .debugging import Clock, attach, debugger, known, outcome_of, own_traceback, run, session_of, standing, user_frame
+from .debugging import (
+    Clock,
+    attach,
+    debugger,
+    known,
+    outcome_of,
+    own_traceback,
+    run,
+    session_of,
+    standing,
+    stopped,
+    user_frame,
+)
 from .eval_text import Evaluated, Resumed, eval_lines, resumed_lines
 from .live import Live, LiveError
 from .progress import progress
@@ -164,12 +176,13 @@ def _row(worker: Chosen, **more: Any) -> Evaluated:
 @click.argument("target", metavar="TARGET")
 @connection_options
 @click.option("--detach", is_flag=True, help="And end the sessions: the next breakpoint() waits as if nobody had come.")
-@click.option("--json", "as_json", is_flag=True, help="A list of worker_id, rank, ok, threads, error.")
+@click.option("--json", "as_json", is_flag=True, help="A list of worker_id, rank, ok, threads, detached, error.")
 def resume(target: str, address: str | None, token: str | None, detach: bool, as_json: bool) -> None:
     """Let all stopped threads of TARGET go on: a worker id prefix, GROUP:RANK, GROUP, site:ID or all-paused.
 
     Of site:ID only the threads that stand there. Workers stay attached, so that their next breakpoint() stops at
-    once, unless --detach is given. Exits with 1 if any failed or nothing was stopped.
+    once, unless --detach is given: that ends the sessions of those that run, too. Exits with 1 if any failed, or there
+    was nothing to do.
     """
     rows = run(_resume(connect(address, token), target, detach))
     if as_json:
@@ -177,7 +190,7 @@ def resume(target: str, address: str | None, token: str | None, detach: bool, as
     else:
         out = console()
         show(out, resumed_lines(rows, detach, width_of(out)))
-    if not all(row.ok for row in rows) or not any(row.threads for row in rows):
+    if not all(row.ok for row in rows) or not any(row.threads or row.detached for row in rows):
         raise SystemExit(1)
 
 
@@ -199,7 +212,7 @@ async def _resume(client: Client, target: str, detach: bool) -> list[Resumed]:
 
 
 async def _let_go(live: Live, worker: Chosen, detach: bool) -> Resumed:
-    def row(threads: int, error: str | None = None) -> Resumed:
+    def row(threads: int, error: str | None = None, detached: bool = False) -> Resumed:
         return Resumed(
             worker_id=worker.worker_id,
             rank=worker.rank,
@@ -208,20 +221,23 @@ async def _let_go(live: Live, worker: Chosen, detach: bool) -> Resumed:
             ok=error is None,
             threads=threads,
             error=error,
+            detached=detached,
         )
 
     gone = 0
     try:
+        if detach and _has_session(live, worker.worker_id):
+            threads = stopped(live, worker)
+            await live.debug(worker.worker_id, "detach")
+            return row(len(threads), detached=True)
         if not worker.paused:
             # It runs already: no reason to fail, nor to attach.
-            if detach and session_of(live, worker.worker_id) is not None:
-                await live.debug(worker.worker_id, "detach")
             return row(0)
         threads = await standing(live, worker)
         if detach:
             await live.debug(worker.worker_id, "detach")
-            gone = len(threads)
-        elif worker.site is None:
+            return row(len(threads), detached=True)
+        if worker.site is None:
             await live.debug(worker.worker_id, "continue", threadId=threads[0].threadId, all=True)
             gone = len(threads)
         else:
@@ -232,6 +248,12 @@ async def _let_go(live: Live, worker: Chosen, detach: bool) -> Resumed:
     except LiveError as error:
         return row(gone, error.body.message)
     return row(gone)
+
+
+def _has_session(live: Live, worker_id: str) -> bool:
+    """One that runs, or one that waits for another debugger to leave."""
+    session = live.tables.get("sessions", {}).get(worker_id)
+    return session_of(live, worker_id) is not None or (session is not None and session.held_by is not None)
 
 
 class _GoneOnError(Exception):

@@ -33,15 +33,26 @@ def _lines(paused: Paused, nodes: Mapping[str, str], width: int | None) -> Itera
             yield Text("  ") + _member(member, site, nodes, paused.time_ns, len(jobs) > 1)
 
 
+def _why(site: PausedSite) -> str:
+    """Why all stand there: a step may have ended where others wait at a breakpoint()."""
+    reasons = {_reason(member, site) for member in site.members}
+    return reasons.pop() if len(reasons) == 1 else site.kind
+
+
+def _reason(member: PausedThread, site: PausedSite) -> str:
+    return member.reason or site.kind if site.kind == "breakpoint" else site.kind
+
+
 def _site(site: PausedSite, now_ns: int, width: int | None) -> Iterator[Text]:
-    kind = Text(site.kind, style=_KIND_STYLE.get(site.kind, ""))
+    why = clean(_why(site))
+    kind = Text(why, style=_KIND_STYLE.get(site.kind, ""))
     since = f"since {age(now_ns - site.since_ns)}"
     # What `raydebug attach` and `continue` take: never cut.
     target = data(f"site:{site.site_id}", "cyan")
     place = "place unknown"
     if site.file is not None:
         function = f" in {clean(site.function)}" if site.function else ""
-        room = None if width is None else width - len(site.kind) - len(function) - len(since) - 4
+        room = None if width is None else width - len(why) - len(function) - len(since) - 4
         place = _place(site, room) + function
     line = row(kind, Text(place), since)
     whole = row(line, target)
@@ -80,5 +91,6 @@ def _member(member: PausedThread, site: PausedSite, nodes: Mapping[str, str], no
         data(f"thread {member.thread_name}") if member.thread_name not in (None, "MainThread") else None,
         age(now_ns - member.since_ns) if member.since_ns != site.since_ns else None,
         data(f"job {member.job_id}") if jobs and member.job_id else None,
+        data(_reason(member, site)) if _reason(member, site) != _why(site) else None,
         Text("attached", style="green") if member.attached else None,
     )

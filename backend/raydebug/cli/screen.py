@@ -32,7 +32,13 @@ def console(file: IO[str] | None = None) -> Console:
     if isinstance(file, io.TextIOWrapper):
         # A name may hold what a terminal's old encoding can't show; that must not end the command.
         file.reconfigure(errors="backslashreplace")
-    return Console(file=file, markup=False, emoji=False, highlight=False)
+    return _Console(file=file, markup=False, emoji=False, highlight=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would end the thread, which needn't be the main one."""
+        raise  # it is called while the error is handled
 
 
 def fits_utf8(out: Console) -> bool:

@@ -98,7 +98,7 @@ def _found(target: str, known: Known) -> list[Chosen]:
     if target == ALL_PAUSED:
         found = _choose((m.worker_id for site in known.sites for m in site.members), known)
         if not found:
-            raise NothingFoundError("Nothing is paused.")
+            raise NothingFoundError("Nothing is paused.", _attached(known))
         return found
     if target.startswith(SITE):
         return _at_site(target.removeprefix(SITE), known)
@@ -108,6 +108,15 @@ def _found(target: str, known: Known) -> list[Chosen]:
     if colon and rank.isdecimal() and (groups := _groups(name, known)):
         return _of_rank(name, int(rank), groups, known)
     return _by_prefix(target, known)
+
+
+def _attached(known: Known) -> str:
+    """They are no part of all-paused, and somebody who wants to be rid of them must know what they are called."""
+    found = _choose((one.worker_id for one in known.sessions if one.state not in ("ended", "failed")), known)
+    if not found:
+        return ""
+    lines = [f"  {clean(one.label)}  {one.worker_id[:12]}" for one in found]
+    return "Attached and running (`raydebug continue --detach TARGET` detaches):\n" + _clipped(lines)
 
 
 def _at_site(text: str, known: Known) -> list[Chosen]:

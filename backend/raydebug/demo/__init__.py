@@ -6,5 +6,6 @@ follow verl's conventions, so that whatever recognises this job recognises verl.
 
 ``task``: prompts and the checkable reward. ``model``: the transformer. ``grpo``: advantages and loss, pure. ``batch``:
 what travels between the roles. ``workers``: the roles. ``groups``: WorkerGroups on Ray. ``runner``: the TaskRunner.
-``cluster``: joining or starting Ray. ``options``: what was asked for. ``command``: the command line.
+``cluster``: joining or starting Ray. ``options``: what was asked for. ``next_steps``: what to do
+with it then. ``command``: the command line.
 """

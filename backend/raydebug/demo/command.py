@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from raydebug.demo.next_steps import next_steps
 from raydebug.demo.options import Options, Point
 
 NO_TORCH = """the demo trains with torch, which isn't installed here. Install the CPU build, before anything that asks \
@@ -92,9 +94,10 @@ def _train(options: Options, address: str | None) -> None:
 
     try:
         with cluster.joined(address, click.echo) as url:
-            click.echo(
-                f"open {url}/debug" if url else "this cluster runs without a dashboard: there is no page to open"
-            )
+            if url:
+                click.echo("\n".join(next_steps(url, options, os.environ)))
+            else:
+                click.echo("this cluster runs without a dashboard: there is no page to open")
             for point in sorted(options.breakpoints):
                 click.echo(f"step {point.step} will stop at a breakpoint on rank {point.rank} of actor_rollout")
             for point in sorted(options.crashes):

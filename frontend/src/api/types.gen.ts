@@ -352,7 +352,8 @@ export interface PausedSite {
  * ``thread_id`` is the operating system's, None where the place isn't known. ``task_id`` only where exact;
  * ``candidate_task_ids`` else. ``group`` is the WorkerGroup's name. ``since_ns``: when raydebug saw it first, which is
  * within a second of the hit where the hub was up. ``attached``: a debugger session of ours holds it;
- * ``session_thread_id``: DAP's id of the thread there.
+ * ``session_thread_id``: DAP's id of the thread there; ``reason``: DAP's word for why it stopped (breakpoint, step,
+ * pause, exception, …), None where no session of ours knows.
  */
 export interface PausedThread {
   worker_id: string;
@@ -372,6 +373,7 @@ export interface PausedThread {
   since_ns: number;
   attached: boolean;
   session_thread_id: number | null;
+  reason: string | null;
 }
 
 /**
@@ -578,7 +580,8 @@ export interface DebugThread {
 }
 
 /**
- * As it is. ``hits``: times a thread stopped at it, or it logged. ``message``: why it isn't verified.
+ * As it is. ``hits``: times a thread stopped at it, or it logged. ``message``: why it isn't verified. ``number``:
+ * what people call it; it keeps its number while the session lasts, and no other gets it.
  */
 export interface Breakpoint {
   path: string;
@@ -590,6 +593,7 @@ export interface Breakpoint {
   verified: boolean;
   message: string | null;
   hits: number;
+  number: number;
 }
 
 /**

@@ -57,6 +57,12 @@ export const debuggerWords = {
   paused: "Paused",
   places: (count: number): string => some(count, "place"),
   kinds: { breakpoint: "Breakpoint", exception: "Post-mortem", legacy: "Legacy breakpoint" },
+  reasons: {
+    step: "Step",
+    pause: "Pause",
+    goto: "Next statement set",
+    "function breakpoint": "Function breakpoint",
+  } as Partial<Record<string, string>>,
   placeUnknown: "Place unknown until attached",
   driver: "driver",
   rankChip: (group: string | null, rank: number, pid: number): string => `${group ?? "rank"} ${rank}, pid ${pid}`,

@@ -209,14 +209,14 @@ def test_stack_and_variables() -> None:
 
 def test_breakpoints_and_tasks() -> None:
     breaks = [
-        (1, Breakpoint(path="/a.py", line=3, verified=True, condition="x > 1", hits=2)),
-        (2, Breakpoint(path="/a.py", line=4, message="no code")),
-        (3, Breakpoint(path="/a.py", line=5, enabled=False, logMessage="x is {x}")),
+        Breakpoint(number=1, path="/a.py", line=3, verified=True, condition="x > 1", hits=2),
+        Breakpoint(number=2, path="/a.py", line=4, message="no code"),
+        Breakpoint(number=5, path="/a.py", line=5, enabled=False, logMessage="x is {x}"),
     ]
     assert plain(list(text.break_lines(breaks))) == [
         "1  /a.py:3  if x > 1  hits 2",
         "2  /a.py:4  can't hit: no code",
-        "3  /a.py:5  logs 'x is {x}'  disabled",
+        "5  /a.py:5  logs 'x is {x}'  disabled",
     ]
     tasks: list[dict[str, Any]] = [
         {"name": "T-1", "coroutine": "A.step", "file": "/a.py", "line": 3, "state": "current"},
@@ -243,7 +243,7 @@ def test_nothing_of_user_code_reaches_the_terminal_raw() -> None:
         *text.error_lines("x", HOSTILE),
         *text.output_lines("stdout", HOSTILE),
         *text.thread_lines([stopped(name=HOSTILE, file=HOSTILE, function=HOSTILE, task_id=HOSTILE)], 1, NOW),
-        *text.break_lines([(1, breaks)]),
+        *text.break_lines([breaks]),
         *text.task_lines([task]),
         text.stop_line(stopped(name=HOSTILE, file=HOSTILE, function=HOSTILE, reason=HOSTILE), True),
         text.exception_line({"type": HOSTILE, "message": HOSTILE}),
@@ -291,16 +291,16 @@ def nobody(line: str, word: str) -> list[str]:
 
 def piped(monkeypatch: pytest.MonkeyPatch) -> tuple[Reader, Callable[[], str]]:
     out = io.StringIO()
-    monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\nlast"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\n\tif \x1b[2J:\nlast"))
     monkeypatch.setattr(sys, "stdout", out)
     return Reader(Paper(), nobody), out.getvalue
 
 
-def test_a_pipe_sees_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_a_pipe_are_shown_as_if_they_were_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, said = piped(monkeypatch)
     assert reader.piped
-    assert [reader.read("> ") for _ in range(4)] == ["one", "", "last", None]
-    assert said() == ""
+    assert [reader.read("> ") for _ in range(5)] == ["one", "", "\tif \x1b[2J:", "last", None]
+    assert said() == "> one\n>\n>         if \\x1b[2J:\n> last\n"
 
 
 def test_a_line_that_comes_while_somebody_types_leaves_the_prompt(monkeypatch: pytest.MonkeyPatch) -> None:

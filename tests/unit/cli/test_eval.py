@@ -98,14 +98,19 @@ def test_the_json_fields() -> None:
 
 
 def test_how_many_went_on() -> None:
-    def gone(threads: int, error: str | None = None) -> Resumed:
-        return Resumed(worker_id="w", rank=0, label="actor:0", ok=error is None, threads=threads, error=error)
+    def gone(threads: int, error: str | None = None, detached: bool = False) -> Resumed:
+        ok = error is None
+        return Resumed(worker_id="w", rank=0, label="actor:0", ok=ok, threads=threads, error=error, detached=detached)
 
     def lines(rows: list[Resumed], detached: bool = False) -> list[str]:
         return [line.plain for line in resumed_lines(rows, detached, None)]
 
     assert lines([gone(1), gone(2), gone(0)]) == ["3 threads of 2 workers went on"]
     assert lines([gone(1)], True) == ["1 thread of 1 worker went on; detached"]
+    assert lines([gone(1, detached=True), gone(0, detached=True)], True) == [
+        "1 thread of 1 worker went on; detached",
+        "detached from 1 worker where nothing was stopped",
+    ]
     assert lines([gone(0)]) == ["nothing was stopped there"]
     assert lines([gone(1), gone(0, "busy")]) == ["1 thread of 1 worker went on", "actor:0: busy"]
 

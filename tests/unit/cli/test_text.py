@@ -176,6 +176,17 @@ def test_paused_places() -> None:
     assert places(paused(sites=[])) == ["nothing is paused"]
 
 
+def test_paused_says_why_each_stopped() -> None:
+    step, call = thread(0, reason="step"), thread(1, reason="breakpoint")
+    assert places(paused(sites=[site(members=[step])]))[2].startswith("step  /usr/")
+    head, first, second = places(paused(sites=[site(members=[step, call])]))[2:]
+    assert head.startswith("breakpoint  /usr/")
+    assert first.endswith("  update_policy  step")
+    assert second.endswith("  update_policy")
+    crashed = site(kind="exception", members=[thread(0, reason="exception")])
+    assert places(paused(sites=[crashed]))[2].startswith("exception  /usr/")
+
+
 def test_paused_without_a_place_and_a_driver() -> None:
     lines = places(
         paused(

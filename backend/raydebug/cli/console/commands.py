@@ -20,7 +20,8 @@ from .pieces import Pieces
 from .points import Points
 from .worker import Worker, is_there
 
-_RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop."
+_RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop, :live EXPR evaluates beside it."
+_NEEDS_STOP: Final = "This needs a stopped thread, and it runs."
 
 
 class Leave(Exception):  # noqa: N818 (no error)
@@ -37,7 +38,7 @@ class Console:
         self._patience: Final = patience
         self._wake: Final = over
         self._pieces: Final = Pieces(self._output)
-        self.worker: Final = Worker(live, worker_id, self._pieces.add, self._arrived, self._ended)
+        self.worker: Final = Worker(live, worker_id, self._pieces.add, self._arrived, self._ended, self._again)
         self._points: Final = Points(self.worker)
         self._selected: int | None = None
         self._frames: list[dict[str, Any]] = []
@@ -149,6 +150,18 @@ class Console:
         self.paper.put(data(f"The session is over: {why}", "bold yellow"))
         self._wake()
 
+    async def _again(self) -> None:
+        """Another hub, which may call the frames of the same stop otherwise."""
+        thread = self.worker.thread(self._selected)
+        if thread is None:
+            return
+        if not is_there(thread):
+            self._frames, self._names = [], frozenset()
+            return
+        look = await self.worker.ask("look", threadId=thread.threadId)
+        self._frames, self._total = look["frames"], look["total_frames"]
+        self._at = min(self._at, max(0, len(self._frames) - 1))
+
     # The selected frame --------------------------------------------------------------------------------------------
 
     async def _select(self, thread: DebugThread, several: bool) -> None:
@@ -159,7 +172,7 @@ class Console:
         try:
             look = await self.worker.ask("look", threadId=thread.threadId)
         except LiveError as error:
-            if error.body.code not in ("running", "gone"):
+            if error.body.code not in ("running", "gone", "lost", "away"):
                 self.paper.put(data(error.body.message, "red"))
             return
         if look.get("exception"):
@@ -193,7 +206,7 @@ class Console:
                 raise LiveError(ErrorBody("running", f"This thread runs; :thread {other.threadId} is stopped."))
             if left <= 0 or not await self.worker.next_stop(self.worker.last_stop(), left):
                 self._gave_up = True
-                raise LiveError(ErrorBody("running", self.worker.ended or _RUNS))
+                raise LiveError(ErrorBody("running", self.worker.ended or _NEEDS_STOP))
 
     async def _show_source(self, around: int, line: int | None = None) -> None:
         frame = self._frame
@@ -272,7 +285,7 @@ class Console:
         try:
             await self._standing()
         except LiveError:
-            if self._patience is not None or any(is_there(one) for one in self.worker.threads):
+            if self._patience is not None or any(one.state == "stopped" for one in self.worker.threads):
                 raise
             await self._await_value(expression, None, always)
             return
@@ -319,9 +332,10 @@ class Console:
     async def _set(self, rest: str) -> None:
         await self._standing()
         name, value = assignment(rest)
-        said = await self.worker.ask("setVariable", frameId=self._frame["id"], evaluateName=name, value=value)
+        result = await self.worker.set(self._frame["id"], name, value)
+        self._pieces.end()
         self._names |= {name}
-        self.paper.put(data(name, "cyan").append(" = ").append_text(data(said["result"])))
+        self.paper.put(data(name, "cyan").append(" = ").append_text(data(result)))
 
     # Going on ------------------------------------------------------------------------------------------------------
 
@@ -403,7 +417,13 @@ class Console:
     # Leaving -------------------------------------------------------------------------------------------------------
 
     async def _detach(self, rest: str) -> None:
-        await self.worker.ask("detach")
+        self.worker.leaving = True
+        try:
+            await self.worker.ask("detach")
+        except LiveError:
+            self.worker.leaving = False
+            raise
+        self._pieces.end()
         self.paper.put("Detached; the worker runs on.")
         raise Leave
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from raydebug.cli.screen import console, fits_utf8, show, width_of
+from raydebug.cli.words import clean
 
 _CLEAR_LINE: Final = "\r\x1b[K"
 _WORDS: Final = " \t\n`~!@#$%^&*()-=+[{]}\\|;'\",<>/?"
@@ -28,6 +29,8 @@ class Paper:
         self._lock: Final = threading.Lock()
         self._prompt: str | None = None
         self._typed: Callable[[], str] = str
+        self.broken: OSError | None = None
+        """Why nothing can be shown any more: told by whoever reads the lines, for others may have no one to tell."""
 
     @property
     def width(self) -> int | None:
@@ -38,12 +41,17 @@ class Paper:
 
     def put_all(self, lines: Iterable[Text]) -> None:
         with self._lock:
-            if self._prompt is not None:
-                self._raw(_CLEAR_LINE)
-            show(self._out, lines)
-            if self._prompt is not None:
-                self._raw(self._prompt + self._typed())
-            self._out.file.flush()
+            if self.broken is not None:
+                return
+            try:
+                if self._prompt is not None:
+                    self._raw(_CLEAR_LINE)
+                show(self._out, lines)
+                if self._prompt is not None:
+                    self._raw(self._prompt + self._typed())
+                self._out.file.flush()
+            except OSError as error:
+                self.broken = error
 
     def prompt(self, text: str | None, typed: Callable[[], str] = str) -> None:
         """From now on this prompt stands at the bottom, and what ``typed`` gives behind it; None: none."""
@@ -55,10 +63,13 @@ class Paper:
 
 
 class Reader:
-    """Input. On a terminal with readline's history and completion; from a pipe without prompts."""
+    """Input. On a terminal with readline's history and completion; of a pipe each line is shown as if it were typed,
+    so that what comes out reads as a session does."""
 
     def __init__(self, paper: Paper, complete: Complete) -> None:
         self.piped: Final = not (sys.stdin.isatty() and sys.stdout.isatty())
+        self._echoed: Final = sys.stdin.isatty()
+        """By the terminal, whatever becomes of the output."""
         self._paper: Final = paper
         self._readline: Any = None
         if not self.piped:
@@ -86,7 +97,12 @@ class Reader:
         """The next line, without its end; None at the end of the input."""
         if self.piped:
             line = sys.stdin.readline()
-            return line.rstrip("\n") if line else None
+            if not line:
+                return None
+            line = line.rstrip("\n")
+            if not self._echoed:
+                self._paper.put(f"{prompt}{clean(line.expandtabs(8))}".rstrip())
+            return line
         typed = self._readline.get_line_buffer if self._readline else str
         self._paper.prompt(prompt, typed)
         try:

@@ -19,11 +19,10 @@ _ROW_S: Final = 1.0
 
 
 class Points:
-    """A breakpoint keeps its number while the console lasts, whatever others set and remove meanwhile."""
+    """Their numbers are the hub's: the same in each console of the session."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker: Final = worker
-        self._numbers: dict[tuple[str, int], int] = {}
         self._seen: dict[str, None] = {}
 
     def know(self, paths: Iterable[str]) -> None:
@@ -37,19 +36,16 @@ class Points:
     def of(self, path: str) -> list[Breakpoint]:
         return [one for one in self.all() if one.path == path]
 
-    def numbered(self) -> list[tuple[int, Breakpoint]]:
-        return sorted(((self._number(one), one) for one in self.all()), key=lambda pair: pair[0])
+    def numbered(self) -> list[Breakpoint]:
+        return sorted(self.all(), key=lambda one: one.number)
 
-    def _number(self, one: Breakpoint) -> int:
-        return self._numbers.setdefault((one.path, one.line), len(self._numbers) + 1)
-
-    async def add(self, rest: str, current: str | None) -> tuple[int, Breakpoint]:
+    async def add(self, rest: str, current: str | None) -> Breakpoint:
         """``[FILE:]LINE [if COND]``; ``current``: the file of the selected frame. Raises UsageError, LiveError."""
         asked = breakpoint_of(rest)
         path = await self._path(asked.file, current)
         kept = [one for one in map(_asked, self.of(path)) if one.line != asked.line]
         made = await self._set(path, [*kept, SourceBreakpoint(line=asked.line, condition=asked.condition)])
-        return self._number(made[-1]), made[-1]
+        return made[-1]
 
     async def clear(self, rest: str) -> list[Breakpoint]:
         """Those removed. Raises UsageError, LiveError."""
@@ -57,7 +53,7 @@ class Points:
             gone = self.all()
         else:
             wanted = number(rest, "the number of a breakpoint, as :breaks shows it, or all")
-            gone = [one for found, one in self.numbered() if found == wanted]
+            gone = [one for one in self.all() if one.number == wanted]
             if not gone:
                 raise UsageError(f"there is no breakpoint {wanted}")
         for path in dict.fromkeys(one.path for one in gone):

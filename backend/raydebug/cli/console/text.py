@@ -130,12 +130,12 @@ def thread_lines(threads: Sequence[DebugThread], selected: int | None, now_ns: i
         )
 
 
-def break_lines(breaks: Sequence[tuple[int, Breakpoint]]) -> Iterator[Text]:
+def break_lines(breaks: Sequence[Breakpoint]) -> Iterator[Text]:
     if not breaks:
         yield Text("no breakpoints", style="dim")
-    for number, one in breaks:
+    for one in breaks:
         yield row(
-            Text(f"{number}"),
+            Text(f"{one.number}"),
             data(f"{one.path}:{one.line}", "bold"),
             data(f"if {one.condition}") if one.condition else None,
             data(f"hit count {one.hitCondition}") if one.hitCondition else None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -14,6 +16,9 @@ from raydebug.cli.debugging import outcome_of, session_of
 from raydebug.cli.live import Live, LiveError
 
 _SHOWN: Final = ("stdout", "stderr", "log", "note")
+_AWAY_S: Final = 60.0
+_NOTED: Final = 500
+"""Characters of a value in the hub's note of it."""
 _OVER: Final = ("ended", "failed")
 
 
@@ -25,7 +30,8 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Worker:
-    """``output`` is called with kind and text of what it prints, ``stopped`` with each new stop, ``over`` once."""
+    """``output`` is called with kind and text of what it prints, ``stopped`` with each new stop, ``over`` once,
+    ``back`` when another hub has taken the session over."""
 
     def __init__(
         self,
@@ -34,18 +40,24 @@ class Worker:
         output: Callable[[str, str], None],
         stopped: Callable[[DebugThread], Awaitable[None]],
         over: Callable[[str], None],
+        back: Callable[[], Awaitable[None]],
     ) -> None:
         self.live: Final = live
         self.id: Final = worker_id
         self._output: Final = output
         self._stopped: Final = stopped
         self._over: Final = over
+        self._back: Final = back
         self._since = 0
         self._told: dict[int, int] = {}
+        self._stops_told = 0
         self._arrival: Final = asyncio.Condition()
         self._draining: Final = asyncio.Lock()
         self._sources: dict[str, Source] = {}
         self._lost = False
+        self._own_notes: Counter[str] = Counter()
+        self.leaving = False
+        """Whoever ends the session says so himself."""
         self.ended: str | None = None
         self.following: asyncio.Task[None] | None = None
 
@@ -62,6 +74,12 @@ class Worker:
         return next((thread for thread in self.threads if thread.threadId == number), None)
 
     async def ask(self, command: str, **arguments: Any) -> Any:
+        """Where the hub is away, once it is back. Raises LiveError."""
+        if self.live.away:
+            try:
+                await self.live.back(_AWAY_S)
+            except asyncio.TimeoutError as error:
+                raise LiveError(ErrorBody("away", "The hub is still away; it is tried again.")) from error
         return await self.live.debug(self.id, command, **arguments)
 
     # What comes by itself ------------------------------------------------------------------------------------------
@@ -75,14 +93,41 @@ class Worker:
 
     async def _follow(self) -> None:
         try:
-            while await self._look():
-                row = self.row
-                await self.live.until(lambda row=row: self.row is not row)  # type: ignore[misc]
+            while await self._follow_one():
+                pass
         except LiveError as error:
             self._end(f"{error.body.message} The worker stays as it is; attach again.")
         finally:
             async with self._arrival:
                 self._arrival.notify_all()
+
+    async def _follow_one(self) -> bool:
+        """What one hub tells; whether there is another. Raises LiveError if that can't be reached."""
+        live, generation = self.live, self.live.generation
+        try:
+            while live.generation == generation:
+                if not await self._look():
+                    return False
+                await live.until(functools.partial(self._is_other, self.row, generation))
+        except LiveError as error:
+            if error.body.code not in ("lost", "away"):
+                raise
+            await live.back()
+        await self._resume()
+        return True
+
+    def _is_other(self, row: DebugSession | None, generation: int) -> bool:
+        return self.row is not row or self.live.generation != generation
+
+    async def _resume(self) -> None:
+        """Go on with another hub, which may not have heard the last of what the one before told."""
+        row = self.row
+        if row is not None:
+            self._since = min(self._since, row.console_end)
+            for thread in row.threads:
+                if thread.stop < self._told.get(thread.threadId, 0):
+                    del self._told[thread.threadId]
+            await self._back()
 
     async def _look(self) -> bool:
         """Tell what is new; whether the session goes on."""
@@ -102,6 +147,7 @@ class Worker:
                 await self._stopped(thread)
                 # Only now: who waits for it finds it selected.
                 self._told[thread.threadId] = thread.stop
+                self._stops_told += 1
                 async with self._arrival:
                     self._arrival.notify_all()
         return True
@@ -109,7 +155,8 @@ class Worker:
     def _end(self, why: str) -> None:
         if self.ended is None:
             self.ended = why
-            self._over(why)
+            if not self.leaving:
+                self._over(why)
 
     async def drain(self) -> None:
         """Tell what it printed up to now."""
@@ -125,21 +172,23 @@ class Worker:
             await self._fetch()
 
     async def _fetch(self) -> None:
-        told = await self.ask("console", since=self._since)
+        told = await self.live.debug(self.id, "console", since=self._since)
         self._since = told["end"]
         for entry in told["entries"]:
-            if entry["kind"] in _SHOWN:
+            if entry["kind"] == "note" and self._own_notes[entry["text"]] > 0:
+                self._own_notes[entry["text"]] -= 1
+            elif entry["kind"] in _SHOWN:
                 # A note is a line of its own; the others are as the program cut them.
                 self._output(entry["kind"], entry["text"] + ("\n" if entry["kind"] == "note" else ""))
 
     # What is waited for --------------------------------------------------------------------------------------------
 
     def last_stop(self) -> int:
-        """The number of the newest stop that was told."""
-        return max(self._told.values(), default=0)
+        """How many stops were told."""
+        return self._stops_told
 
     async def next_stop(self, after: int, timeout: float | None) -> bool:
-        """Wait until a stop was told that is newer than ``after``; False when none came, or the session ended."""
+        """Wait until more stops were told than ``after``; False when none came, or the session ended."""
 
         async def wait() -> bool:
             async with self._arrival:
@@ -166,6 +215,18 @@ class Worker:
             last = entry["text"].rstrip().rpartition("\n")[2]
             raise LiveError(ErrorBody("failed", last, entry["text"]))
         return {**entry, "result": entry["text"]}
+
+    async def set(self, frame_id: int, name: str, value: str) -> str:
+        """Assign; the value that it has then. Raises LiveError."""
+        # The hub tells all who look, whoever asked, too.
+        note = f"{name} = {value[:_NOTED]}"
+        self._own_notes[note] += 1
+        try:
+            said = await self.ask("setVariable", frameId=frame_id, evaluateName=name, value=value)
+            await self.drain_all()
+        finally:
+            del self._own_notes[note]
+        return str(said["result"])
 
     async def source(self, path: str) -> Source:
         """As the worker has it; asked for once. Raises LiveError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,13 +23,15 @@ _ALL = {"names": ["Python Exceptions"]}
 class Wanted(msgspec.Struct):
     """``lines``: path -> its breakpoints. ``filters``: of exceptions; uncaught from the start, or a post-mortem would
     pass unseen. ``types``: exceptions that stop when they are raised, ``ValueError`` or ``module.Error``. ``mark``: in
-    what log messages begin with on their way here."""
+    what log messages begin with on their way here. ``numbers``: of each of ``lines``; ``last``: the last one given."""
 
     lines: dict[str, list[SourceBreakpoint]] = {}
     functions: list[str] = []
     filters: list[str] = msgspec.field(default_factory=lambda: ["uncaught"])
     types: list[str] = []
     mark: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    numbers: dict[str, list[int]] = {}
+    last: int = 0
 
 
 class FileTold(msgspec.Struct):
@@ -46,7 +48,8 @@ class FileTold(msgspec.Struct):
 
 
 class Breakpoints:
-    def __init__(self, wanted: Wanted | None = None) -> None:
+    def __init__(self, wanted: Wanted | None = None, rows: Sequence[Breakpoint] = ()) -> None:
+        """``rows``: as they were last, of each of the wanted; they are shown until debugpy has answered again."""
         self.wanted = wanted or Wanted()
         self._files: dict[str, FileTold] = {}
         self._problems: dict[str, list[str | None]] = {}
@@ -59,6 +62,9 @@ class Breakpoints:
         self._by_id: dict[int, tuple[str, int]] = {}
         self._logging: list[tuple[str, int]] = []
         """The row of each number in a mark."""
+        for path, lines in self.wanted.lines.items():
+            if len(of_path := [row for row in rows if row.path == path]) == len(lines):
+                self._rows[path], self._asked[path] = of_path, lines
         self._marked = re.compile(rf"\x02{re.escape(self.wanted.mark)}:(\d{{1,9}})\x03")
         for path in self.wanted.lines:
             self._judge(path)
@@ -85,11 +91,37 @@ class Breakpoints:
         return [row for path in sorted(self._rows) for row in self._rows[path]]
 
     def set_lines(self, path: str, wanted: list[SourceBreakpoint]) -> None:
+        numbers = self._numbers(path, wanted)
         if wanted:
-            self.wanted.lines[path] = wanted
+            self.wanted.lines[path], self.wanted.numbers[path] = wanted, numbers
         else:
             self.wanted.lines.pop(path, None)
+            self.wanted.numbers.pop(path, None)
         self._judge(path)
+
+    def _numbers(self, path: str, wanted: list[SourceBreakpoint]) -> list[int]:
+        """What is still the same breakpoint keeps its number: as it was asked for, or at its line, or at the line to
+        which debugpy moved it."""
+        before = self.wanted.lines.get(path, [])
+        left = dict(zip(self.wanted.numbers.get(path, []), before, strict=False))
+        shown = {row.number: row.line for row in self._rows.get(path, [])}
+        found: dict[int, int] = {}
+        ways: tuple[Callable[[SourceBreakpoint, SourceBreakpoint, int], bool], ...] = (
+            lambda one, old, number: one == old,
+            lambda one, old, number: one.line == shown.get(number),
+            lambda one, old, number: one.line == old.line,
+        )
+        for same in ways:
+            for at, one in enumerate(wanted):
+                number = next((number for number, old in left.items() if same(one, old, number)), None)
+                if at not in found and number is not None:
+                    found[at] = number
+                    del left[number]
+        for at in range(len(wanted)):
+            if at not in found:
+                self.wanted.last += 1
+                found[at] = self.wanted.last
+        return [found[at] for at in range(len(wanted))]
 
     def learn(self, path: str, file: FileTold) -> None:
         """What the worker says of the file."""
@@ -147,7 +179,8 @@ class Breakpoints:
         before = {one: row.hits for one, row in zip(asked, self._rows.get(path, []), strict=False)}
         self._by_id = {number: at for number, at in self._by_id.items() if at[0] != path}
         rows: list[Breakpoint] = []
-        for one, problem in self._judged(path):
+        numbers = self.wanted.numbers.get(path, [])
+        for at, (one, problem) in enumerate(self._judged(path)):
             got = made.pop(0) if one.enabled and not problem and made else MadeBreakpoint(message=problem)
             if got.id is not None:
                 self._by_id[got.id] = (path, len(rows))
@@ -162,6 +195,7 @@ class Breakpoints:
                     verified=got.verified,
                     message=clipped(got.message) if got.message else None,
                     hits=before.get(one, 0),
+                    number=numbers[at] if at < len(numbers) else 0,
                 )
             )
         if rows:

@@ -139,8 +139,8 @@ class Broker:
             if target.port == 0:
                 raise DebugError(
                     "not_listening",
-                    "No debugger is open in this process.",
-                    "It opens at the first breakpoint() there, or when a task fails with RAY_DEBUG_POST_MORTEM=1.",
+                    "No debugger is open in this process: it has never stopped at a breakpoint().",
+                    "Ray opens one at the first breakpoint() there, or when a task fails with RAY_DEBUG_POST_MORTEM=1.",
                 )
             if sum(one.channel is not None for one in self.sessions.values()) >= MOST_SESSIONS:
                 raise DebugError("too_many", f"{MOST_SESSIONS} sessions are attached; detach some.")

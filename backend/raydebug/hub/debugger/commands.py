@@ -350,6 +350,7 @@ async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any])
     await going.arm_if_needed(session)
     await lines.set_lines(session, asked.path)
     session.changed()
+    session.keep()
     return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}
 
 
@@ -359,6 +360,7 @@ async def set_function_breakpoints(session: Session, who: str, arguments: dict[s
     await going.arm_if_needed(session)
     await session.request("setFunctionBreakpoints", breakpoints=[{"name": name} for name in names])
     session.changed()
+    session.keep()
     return {}
 
 
@@ -374,6 +376,7 @@ async def set_exception_breakpoints(session: Session, who: str, arguments: dict[
     await going.arm_if_needed(session)
     await session.request("setExceptionBreakpoints", **session.breakpoints.exception_request())
     session.changed()
+    session.keep()
     return {}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from raydebug import probe
-from raydebug.api.debug import ConsoleEntry, Evaluation
+from raydebug.api.debug import Breakpoint, ConsoleEntry, Evaluation
 from raydebug.api.keeper import WillRequest
 from raydebug.hub.debugger.breakpoints import Breakpoints, Wanted
 from raydebug.hub.debugger.target import Target
@@ -39,6 +39,7 @@ class Memory(msgspec.Struct, kw_only=True):
     evaluations: list[Evaluation]
     console: list[ConsoleEntry]
     console_end: int
+    breakpoints: list[Breakpoint] = []
 
 
 def remember(session: Session, stops: int, seen: int) -> Memory:
@@ -66,6 +67,7 @@ def remember(session: Session, stops: int, seen: int) -> Memory:
             msgspec.structs.replace(entry, text=entry.text[:CHARACTERS], variablesReference=0) for entry in console
         ],
         console_end=session.console.end,
+        breakpoints=session.breakpoints.rows(),
     )
 
 
@@ -75,7 +77,7 @@ def restore(session: Session, memory: Memory, evaluating: bool) -> None:
     session.capabilities, session.available_filters = memory.capabilities, memory.filters
     session.python, session.debugpy = memory.python, memory.debugpy
     session.post_mortem, session.tracing = memory.post_mortem, memory.tracing
-    session.breakpoints = Breakpoints(memory.wanted)
+    session.breakpoints = Breakpoints(memory.wanted, memory.breakpoints)
     session.last_evaluation = memory.evaluation
     for number, name, stopped, stop, reason, text, since_ns, called in memory.threads:
         session.threads[number] = Thread(number, name, stopped, reason, text, stop, since_ns, called=called)

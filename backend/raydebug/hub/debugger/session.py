@@ -468,7 +468,11 @@ class Session:
 
     def _leave_note(self) -> None:
         self._noting = False
-        if self.channel is None:
+        self.keep()
+
+    def keep(self) -> None:
+        """Leave with the keeper what the next hub must know, now: what somebody was told is set."""
+        if self.channel is None or not self.channel.kept:
             return
         memory = remember(self, self._stops, self._seen)
         note = msgspec.msgpack.encode(memory)

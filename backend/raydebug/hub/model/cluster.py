@@ -299,6 +299,7 @@ class Cluster:
                     since_ns=self._since(worker_id, session_thread) if session_thread else stops.since_ns,
                     attached=session_thread is not None,
                     session_thread_id=session_thread.threadId if session_thread else None,
+                    reason=session_thread.reason if session_thread else None,
                 )
                 found.append((place, thread))
         return found

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { attachByLink } from "../../api/debug";
 import { useTable } from "../../api/hooks";
+import { reasonOfSite } from "../../api/paused";
 import { useLink } from "../../api/stores";
 import type { Actor, Node, PausedSite, PausedThread } from "../../api/types.gen";
 import { type Catalog, useWords } from "../../i18n";
@@ -64,7 +65,7 @@ function Site({ site, selected, foreign, onSelect }: SiteProps) {
     if (selected) ref.current?.scrollIntoView?.({ block: "nearest" });
   }, [selected]);
   const task = mostCommon(site.members.map((m) => m.task_name).filter((name) => name !== null));
-  const kind = t.kind[site.kind];
+  const kind = words.debugger.reasons[reasonOfSite(site) ?? ""] ?? t.kind[site.kind];
   const owner = ownerOf(site, useTable("actors"), words);
   const place = placeOf(site);
   const anonymous = useLink((link) => link.welcome?.role === "anonymous");

@@ -16,7 +16,7 @@ from raydebug.dap.bodies import BodyError, MadeBreakpoint, read
 from raydebug.hub.debugger import arguments
 from raydebug.hub.debugger.answers import as_told, unpack
 from raydebug.hub.debugger.arguments import only_json, take
-from raydebug.hub.debugger.breakpoints import Breakpoints, FileTold
+from raydebug.hub.debugger.breakpoints import Breakpoints, FileTold, Wanted
 from raydebug.hub.debugger.conditions import hits, logged, problem_of
 from raydebug.hub.debugger.errors import DebugError
 from raydebug.hub.debugger.messages import LOGGED_CHARS, MessageLog
@@ -82,6 +82,9 @@ def test_breakpoints_are_shown_as_wanted(steps: list[Any]) -> None:
         assert not any(row.verified for row, one in zip(rows, lines, strict=True) if one not in good)
         problems = [problem_of(one) for one in lines]
         assert all(row.message == problem for row, problem in zip(rows, problems, strict=True) if problem)
+        every = [row.number for row in points.rows()]
+        assert len(set(every)) == len(every)
+        assert all(every)
     wanted = [one for lines in points.wanted.lines.values() for one in lines]
     assert points.need_tracing == any(one.enabled and not problem_of(one) for one in wanted)
 
@@ -102,6 +105,41 @@ def test_hits_outlast_a_new_answer() -> None:
     points.set_lines("f", [])
     points.answered("f", [])
     assert points.rows() == []
+
+
+def test_a_breakpoint_keeps_its_number() -> None:
+    points = Breakpoints()
+
+    def numbers(path: str, *lines: SourceBreakpoint, moved: int = 0) -> list[int]:
+        points.set_lines(path, list(lines))
+        points.answered(path, [MadeBreakpoint(verified=True, line=one.line + moved) for one in lines])
+        return [row.number for row in points.rows() if row.path == path]
+
+    assert numbers("b", SourceBreakpoint(line=3)) == [1]
+    assert numbers("a", SourceBreakpoint(line=3), moved=1) == [2]
+    # Asked for at the line to which debugpy moved it, with a condition, after another one.
+    assert numbers("a", SourceBreakpoint(line=1), SourceBreakpoint(line=4, condition="x")) == [3, 2]
+    assert numbers("a", SourceBreakpoint(line=4, condition="x")) == [2]
+    assert numbers("a") == []
+    assert numbers("a", SourceBreakpoint(line=4), SourceBreakpoint(line=4, condition="y")) == [4, 5]
+    # The next hub takes them over.
+    points = Breakpoints(msgspec.msgpack.decode(msgspec.msgpack.encode(points.wanted), type=Wanted))
+    assert numbers("a", SourceBreakpoint(line=4, condition="y"), SourceBreakpoint(line=9)) == [5, 6]
+    assert numbers("b", SourceBreakpoint(line=3)) == [1]
+
+
+def test_the_next_hub_shows_what_was_set_until_debugpy_has_answered() -> None:
+    points = Breakpoints()
+    points.set_lines("f", [SourceBreakpoint(line=3)])
+    points.answered("f", [MadeBreakpoint(id=1, verified=True, line=4)])
+    points.hit([1])
+    taken_over = Breakpoints(points.wanted, points.rows())
+    assert taken_over.rows() == points.rows()
+    taken_over.answered("f", [MadeBreakpoint(id=2, verified=True, line=4)])
+    assert taken_over.rows() == points.rows()
+    # What doesn't belong to what is wanted is passed over.
+    assert Breakpoints(points.wanted).rows() == []
+    assert Breakpoints(points.wanted, [*points.rows(), *points.rows()]).rows() == []
 
 
 @pytest.mark.parametrize(

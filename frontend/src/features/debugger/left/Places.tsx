@@ -1,4 +1,5 @@
 import { useTable } from "../../../api/hooks";
+import { reasonOfSite } from "../../../api/paused";
 import type { PausedSite, PausedThread } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
 import { baseName } from "../../../ui/format";
@@ -80,7 +81,11 @@ function Place({ site }: { site: PausedSite }) {
       </div>
       <div className={s.second}>
         <Cut
-          text={[site.exception ?? t.kinds[site.kind], site.exception ? t.postMortem : null, ...groups]
+          text={[
+            site.exception ?? t.reasons[reasonOfSite(site) ?? ""] ?? t.kinds[site.kind],
+            site.exception ? t.postMortem : null,
+            ...groups,
+          ]
             .filter(Boolean)
             .join(" · ")}
         />
