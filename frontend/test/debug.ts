@@ -32,6 +32,7 @@ export const debugThread = (threadId: number, over: Partial<DebugThread> = {}): 
   since_ns: null,
   busy: null,
   called: false,
+  call_line: null,
   first: false,
   os_thread_id: null,
   ...over,

@@ -110,7 +110,8 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
 
     Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
     a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
-    the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code.
+    the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code,
+    whose line is ``call_line``: debugpy may stop one behind it.
     ``first``: it hasn't gone on in this session.
     """
 
@@ -128,6 +129,7 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
     busy: int | None = None
     os_thread_id: int | None = None
     called: bool = False
+    call_line: int | None = None
     first: bool = False
 
 

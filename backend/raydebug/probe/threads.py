@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import sys
 import threading
+import types
+from collections.abc import Iterator
 from typing import Any
 
-from . import handles, rays, tracing
+from . import frames, handles, rays, tracing
+
+# What a program calls to stop, by whichever of its names.
+STOPS = frozenset({"breakpoint", "set_trace", "settrace"})
 
 
 def hello() -> dict[str, Any]:
@@ -67,9 +73,29 @@ def _released(_: Any, thread_id: str) -> None:
         _api().request_resume_thread(thread_id)
 
 
-def where() -> dict[str, Any]:
-    """Of the calling thread: its id to the system, and the task of Ray's that it runs (hex)."""
-    return {"os_thread_id": threading.get_native_id(), "task_id": rays.task_of_thread()}
+def where(frame: int | None = None) -> dict[str, Any]:
+    """Of the calling thread: its id to the system, the task of Ray's that it runs (hex), and of a ``frame`` in which
+    ``breakpoint()`` was called the line of that call."""
+    line = None if frame is None else call_line(frames.find(frame)[0])
+    return {"os_thread_id": threading.get_native_id(), "task_id": rays.task_of_thread(), "call_line": line}
+
+
+def call_line(frame: types.FrameType) -> int | None:
+    """The line of the ``breakpoint()`` at or behind which a frame stands; None where its code doesn't tell.
+
+    The nearest above; below it only where there is but one, as at the end of a loop.
+    """
+    calls = {offset for offset, name in _names(frame.f_code) if name in STOPS}
+    spans = [(range(begin, end), line) for begin, end, line in frame.f_code.co_lines() if line]
+    lines = sorted({line for offsets, line in spans if not calls.isdisjoint(offsets)})
+    above = [line for line in lines if line <= frame.f_lineno]
+    return above[-1] if above else lines[0] if len(lines) == 1 else None
+
+
+def _names(code: types.CodeType) -> Iterator[tuple[int, str]]:
+    """The names that a function's own code uses, and where: offsets in bytes."""
+    if not STOPS.isdisjoint(code.co_names) or not STOPS.isdisjoint(code.co_freevars):
+        yield from ((one.offset, one.argval) for one in dis.get_instructions(code) if isinstance(one.argval, str))
 
 
 def go_on(free: bool) -> dict[str, Any]:

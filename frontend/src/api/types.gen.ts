@@ -558,7 +558,8 @@ export interface DebugSession {
  *
  * Of a stopped one: ``reason``, DAP's ``text`` (of an exception: its type), where it stands, since when, and ``stop``,
  * a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
- * the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code.
+ * the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code,
+ * whose line is ``call_line``: debugpy may stop one behind it.
  * ``first``: it hasn't gone on in this session.
  */
 export interface DebugThread {
@@ -576,6 +577,7 @@ export interface DebugThread {
   busy: number | null;
   os_thread_id: number | null;
   called: boolean;
+  call_line: number | null;
   first: boolean;
 }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from raydebug.api.debug import DebugThread
 from raydebug.api.helper import Frame, Thread
 from raydebug.api.paused import PausedThread
-from raydebug.hub.model.sites import Place, make_sites, paused_places, site_id
+from raydebug.hub.model.sites import Place, make_sites, paused_places, place_of_session, site_id
 
 RAY = "/venv/lib/python3.11/site-packages/ray/util"
 WAIT = [
@@ -102,3 +103,28 @@ def test_a_place_is_one_however_its_function_was_learned() -> None:
     assert site_id(place, "01000000") == site_id(attached, "01000000")
     other = msgspec.structs.replace(place, line=12)
     assert site_id(place, "01000000") != site_id(other, "01000000")
+
+
+def stopped_at(line: int, call_line: int | None, called: bool = True) -> DebugThread:
+    return DebugThread(
+        threadId=1,
+        name="MainThread",
+        state="stopped",
+        reason="breakpoint",
+        file="a.py",
+        line=line,
+        function="train",
+        called=called,
+        call_line=call_line,
+    )
+
+
+def test_a_thread_that_stopped_behind_its_breakpoint_is_where_that_is() -> None:
+    before = Place(kind="breakpoint", file="a.py", line=24, function="Rank.train", thread_id=5)
+    # Nobody attached saw it there: after a restart of the hub, say.
+    assert place_of_session(stopped_at(25, 24), []).line == 24
+    assert site_id(place_of_session(stopped_at(25, 24), []), "01") == site_id(before, "01")
+    assert site_id(place_of_session(stopped_at(25, None), [before]), "01") == site_id(before, "01")
+    # Another one, that happens to be near.
+    assert place_of_session(stopped_at(26, 25), [before]).line == 25
+    assert place_of_session(stopped_at(25, None, called=False), [before]).line == 25

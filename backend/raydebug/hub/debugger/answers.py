@@ -51,6 +51,7 @@ class Hello(msgspec.Struct):
 class Where(msgspec.Struct):
     task_id: str | None = None
     os_thread_id: Id | None = None
+    call_line: Id | None = None
 
 
 class CheckedFrame(Frame, frozen=True, kw_only=True):

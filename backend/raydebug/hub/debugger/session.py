@@ -370,9 +370,12 @@ class Session:
             self.changed()
         if thread.stop == stop and thread.stopped:
             # The task is exact, also in threaded and async actors, which run many at once.
-            facts = as_told(Where, await self.probe("where", thread))
+            top = thread.top()
+            frame = top.id if thread.called and top is not None and not top.rebuilt else None
+            facts = as_told(Where, await self.probe("where", thread, frame=frame))
             if thread.stop == stop:
                 thread.task_id, thread.os_thread_id = facts.task_id, facts.os_thread_id
+                thread.call_line = facts.call_line
                 self.changed()
 
     async def _rebuilt(self, frames: list[Frame]) -> Rebuilt:

@@ -34,6 +34,7 @@ class Thread:
     rebuilt: bool = False
     os_thread_id: int | None = None
     called: bool = False
+    call_line: int | None = None
     went_on: bool = False
     arriving: bool = False
     """Where it stands is being looked up."""
@@ -50,7 +51,7 @@ class Thread:
         return next((frame for frame in self.frames if not frame.subtle), self.frames[0] if self.frames else None)
 
     def stops(self, number: int, reason: str, text: str | None, at_ns: int, called: bool) -> None:
-        self.called, self.leaving = called, False
+        self.called, self.call_line, self.leaving = called, None, False
         self.stopped, self.stop, self.reason, self.text, self.since_ns = True, number, reason, text, at_ns
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
@@ -76,6 +77,7 @@ class Thread:
             busy=self.busy,
             os_thread_id=self.os_thread_id,
             called=self.called,
+            call_line=self.call_line,
             first=not self.went_on,
         )
 

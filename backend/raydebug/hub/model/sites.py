@@ -78,17 +78,18 @@ def place_of_session(thread: DebugThread, before: Iterable[Place]) -> Place:
     A ``breakpoint()`` in the code stops a thread at that line or at the next, by how much of it was traced.
     """
     kind: SiteKind = "exception" if thread.reason == "exception" else "breakpoint"
-    after = _LINES_AFTER_CALL if thread.called else 0
+    line = thread.call_line or thread.line
+    after = _LINES_AFTER_CALL if thread.called and not thread.call_line else 0
     near = [
         place
         for place in before
-        if (place.kind, place.file) == (kind, thread.file) and 0 <= (thread.line or 0) - (place.line or 0) <= after
+        if (place.kind, place.file) == (kind, thread.file) and 0 <= (line or 0) - (place.line or 0) <= after
     ]
     known = max(near, key=lambda place: place.line or 0, default=None)
     return Place(
         kind=kind,
         file=thread.file,
-        line=known.line if known else thread.line,
+        line=known.line if known else line,
         function=known.function if known else thread.function,
         exception=known.exception if known else thread.text if kind == "exception" else None,
         message=known.message if known else None,
