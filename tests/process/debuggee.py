@@ -1,7 +1,7 @@
 """A process that stops at ``breakpoint()`` again and again, as a worker does, and does what it is told on stdin.
 
 It says on stdout, in a line of JSON each, its port and what happened. Told: ``print TEXT``, ``flood N`` (lines),
-``long N`` (characters in one line), ``end``.
+``long N`` (characters in one line), ``rest`` (come to no breakpoint any more), ``end``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ def say(**what: Any) -> None:
     out.write(json.dumps(what) + "\n")
 
 
+resting = threading.Event()
+
+
+def turn() -> None:
+    time.sleep(0.01)  # one turn
+
+
 def obey() -> None:
     for line in sys.stdin:
         word, _, rest = line.strip().partition(" ")
@@ -31,6 +38,8 @@ def obey() -> None:
                 print(f"line {number}")
         elif word == "long":
             print("x" * int(rest), flush=True)
+        elif word == "rest":
+            resting.set()
         elif word == "end":
             os._exit(0)
         say(done=word)
@@ -52,6 +61,8 @@ def main() -> None:
         traced = sys.gettrace() is not None
         say(went_on=round_number, traced=traced, items=len(items))
         time.sleep(0.05)
+        while resting.is_set():
+            turn()
 
 
 if __name__ == "__main__":

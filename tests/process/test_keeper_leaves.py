@@ -68,6 +68,26 @@ async def test_detach_and_attach_at_once(node: Agent, tmp_path: Path) -> None:
             assert raw.kept == {}
 
 
+@pytest.mark.parametrize("how", ["pause", "breakpoint"])
+async def test_a_worker_that_was_left_is_armed_anew(node: Agent, tmp_path: Path, how: str) -> None:
+    """Detaching takes tracing away, and a thread without it is deaf."""
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        await hub(WORKER, "attach")
+        await hub.stopped(WORKER)
+        child.tell("rest")
+        await child.hear("done", "rest")
+        await hub(WORKER, "detach")
+        await child.hear("went_on", 1)
+        await hub(WORKER, "attach")
+        await hub.state(WORKER, "running")
+        if how == "pause":
+            await hub(WORKER, "pause", threadId=None)
+        else:
+            line = line_of("# one turn")
+            await hub(WORKER, "setBreakpoints", path=str(DEBUGGEE), breakpoints=[{"line": line}])
+        await hub.stopped(WORKER)
+
+
 async def test_two_detach_at_once(node: Agent, tmp_path: Path) -> None:
     async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
         for number in range(3):

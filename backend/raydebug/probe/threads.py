@@ -29,6 +29,7 @@ def hello() -> dict[str, Any]:
         "debugpy": getattr(debugpy, "__version__", None),
         "pid": os.getpid(),
         "post_mortem": os.environ.get("RAY_DEBUG_POST_MORTEM") == "1",
+        "tracing": tracing.state()["tracing"],
     }
 
 

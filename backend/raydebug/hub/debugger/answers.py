@@ -46,6 +46,7 @@ class Hello(msgspec.Struct):
     python: str | None = None
     debugpy: str | None = None
     post_mortem: bool = False
+    tracing: bool | None = None
 
 
 class Where(msgspec.Struct):

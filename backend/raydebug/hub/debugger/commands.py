@@ -45,8 +45,9 @@ from raydebug.hub.debugger.arguments import (
     Since,
     take,
 )
+from raydebug.hub.debugger.arriving import LEVELS
 from raydebug.hub.debugger.errors import DebugError
-from raydebug.hub.debugger.session import ANSWER_S, LEVELS, Session
+from raydebug.hub.debugger.session import ANSWER_S, Session
 from raydebug.hub.debugger.threads import Thread
 
 FIRST_PAGE: Final = 200

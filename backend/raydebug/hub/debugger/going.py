@@ -26,13 +26,13 @@ POLL_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
 
 
 async def arm_if_needed(session: Session) -> None:
-    if session.breakpoints.need_tracing and not session.tracing:
+    if session.breakpoints.need_tracing and not session.armed:
         await arm(session)
 
 
 async def arm(session: Session) -> None:
     await session.probe("arm")
-    session.tracing = True
+    session.armed = session.tracing = True
     session.changed()
 
 
@@ -121,6 +121,8 @@ async def let_go(session: Session, claims: list[Claim]) -> None:
     threads = [one.thread for one in claims]
     others = [one for one in session.threads.values() if one.stopped and one not in threads]
     try:
+        if free:
+            session.armed = False
         if free and session.tracing and not others:
             # Before any goes on: its next breakpoint() may come at once.
             session.tracing = bool((await session.probe("free_all")).get("kept"))
@@ -150,7 +152,7 @@ def step(command: str) -> Any:
             if thread.rebuilt:
                 raise DebugError("failed", "The exception has unwound this stack: there is nothing to step through.")
             await session.probe("forget", claimed.frame_id, thread="this")
-            if not session.tracing:
+            if not session.armed:
                 await arm(session)
             await move(session, command, threadId=thread.id, **more)
         return {}
@@ -172,7 +174,7 @@ async def pause(session: Session, who: str, arguments: dict[str, Any]) -> dict[s
     number = take(Pausing, arguments).thread_id
     if number is not None:
         session.thread(number)
-    if not session.tracing:
+    if not session.armed:
         await arm(session)  # a thread that was freed is deaf
     await session.probe("suspend", thread_id=number)
     return {}

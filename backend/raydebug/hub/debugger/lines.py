@@ -35,8 +35,8 @@ async def set_again(session: Session) -> None:
         for path in list(session.breakpoints.wanted.lines):
             await check_file(session, path)
             await set_lines(session, path)
-        if session.breakpoints.need_tracing and not session.tracing:
+        if session.breakpoints.need_tracing and not session.armed:
             await session.probe("arm")
-            session.tracing = True
+            session.armed = session.tracing = True
         await session.probe("forget")
     session.changed()

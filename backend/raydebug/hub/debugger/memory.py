@@ -31,6 +31,7 @@ class Memory(msgspec.Struct, kw_only=True):
     debugpy: str | None
     post_mortem: bool
     tracing: bool
+    armed: bool = False
     wanted: Wanted
     stops: int
     seen: int
@@ -54,6 +55,7 @@ def remember(session: Session, stops: int, seen: int) -> Memory:
         debugpy=session.debugpy,
         post_mortem=session.post_mortem,
         tracing=session.tracing,
+        armed=session.armed,
         wanted=session.breakpoints.wanted,
         stops=stops,
         seen=seen,
@@ -76,7 +78,7 @@ def restore(session: Session, memory: Memory, evaluating: bool) -> None:
     session.by, session.attached_ns = memory.by, memory.attached_ns
     session.capabilities, session.available_filters = memory.capabilities, memory.filters
     session.python, session.debugpy = memory.python, memory.debugpy
-    session.post_mortem, session.tracing = memory.post_mortem, memory.tracing
+    session.post_mortem, session.tracing, session.armed = memory.post_mortem, memory.tracing, memory.armed
     session.breakpoints = Breakpoints(memory.wanted, memory.breakpoints)
     session.last_evaluation = memory.evaluation
     for number, name, stopped, stop, reason, text, since_ns, called in memory.threads:

@@ -19,8 +19,8 @@ from raydebug.api.debug import ConsoleEntry, Evaluation, Frame, SessionState
 from raydebug.api.keeper import KeptEvent, KeptSession
 from raydebug.dap import bodies
 from raydebug.dap.bodies import BodyError, clipped, read
-from raydebug.hub.debugger import lines
-from raydebug.hub.debugger.answers import WENT_ON, Hello, Rebuilt, Where, as_told, unpack
+from raydebug.hub.debugger import arriving, lines
+from raydebug.hub.debugger.answers import WENT_ON, Hello, as_told, unpack
 from raydebug.hub.debugger.attaching import ATTACH, INITIALIZE, NODELAY
 from raydebug.hub.debugger.breakpoints import Breakpoints
 from raydebug.hub.debugger.channel import Answer, Channel, ChannelError
@@ -30,7 +30,7 @@ from raydebug.hub.debugger.messages import MessageLog
 from raydebug.hub.debugger.output import Output
 from raydebug.hub.debugger.rings import Ring
 from raydebug.hub.debugger.target import Target
-from raydebug.hub.debugger.threads import Thread, frame_of, lost_its_traceback
+from raydebug.hub.debugger.threads import Thread, frame_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,6 @@ T = TypeVar("T")
 
 ANSWER_S: Final = 10.0
 """So long the page waits for what runs in the worker; the worker goes on with it."""
-LEVELS: Final = 100
 CONSOLE_CHARS: Final = 4 << 20
 CONSOLE_ENTRY_CHARS: Final = 1 << 20
 NOTE_S: Final = 0.05
@@ -72,7 +71,9 @@ class Session:
         self.python: str | None = None
         self.debugpy: str | None = None
         self.post_mortem = False
-        self.tracing = True
+        self.tracing = False
+        self.armed = False
+        """Whether every thread is known to be traced, so that what is set hits. One that was freed is deaf."""
         self.lost_ns: int | None = None
         self.threads: dict[int, Thread] = {}
         self.breakpoints = Breakpoints()
@@ -133,6 +134,7 @@ class Session:
         with contextlib.suppress(DebugError):
             facts = as_told(Hello, await self.probe("hello"))
             self.python, self.debugpy, self.post_mortem = facts.python, facts.debugpy, facts.post_mortem
+            self.tracing = self.tracing or bool(facts.tracing)
             self.changed()
 
     def resume(self, kept: KeptSession, channel: Channel) -> None:
@@ -145,11 +147,12 @@ class Session:
         self.leaving = kept.ended is not None  # then it is known why, and its last events don't tell
         for event in kept.events:
             self.event(event)
-        if self.leaving or self.channel is None:
+        self.leaving = False
+        if kept.ended is not None or self.channel is None:
             return
         self.found(kept.asked)
         if kept.freed:
-            self.tracing = False
+            self.tracing = self.armed = False
         for thread in self.threads.values():
             if thread.stopped and not thread.frames:
                 self._arrive(thread)
@@ -287,6 +290,8 @@ class Session:
         if self.channel is None:
             return
         self.channel = None
+        if self.leaving:
+            return  # as it was told to
         if self.state != "failed":
             self.state, self.note = "ended", reason
         self.lost_ns = None
@@ -326,7 +331,8 @@ class Session:
         text = None if body.text is None else clipped(body.text.partition(" (note:")[0])  # pydevd's advice
         thread.stops(self._stops, clipped(body.reason), text, at_ns, called)
         self.state = "stopped"
-        self.tracing = True  # breakpoint() turns it on, in all threads
+        self.tracing = True
+        self.armed = self.armed or called  # breakpoint() turns it on, in all threads
         self.breakpoints.hit(hit)
         self._arrive(thread)
         if self.breakpoints.run_to is not None:
@@ -341,46 +347,7 @@ class Session:
     def _arrive(self, thread: Thread) -> None:
         if not thread.arriving:
             thread.arriving = True
-            self.spawn(self._arrived(thread))
-
-    async def _arrived(self, thread: Thread) -> None:
-        """Learn where a thread stands, then tell; once more if it has stopped again meanwhile."""
-        looked_at = 0
-        try:
-            while thread.stopped and thread.stop != looked_at:
-                looked_at = thread.stop
-                with contextlib.suppress(DebugError):
-                    await self._look(thread, thread.stop)
-        finally:
-            thread.arriving = False
-
-    async def _look(self, thread: Thread, stop: int) -> None:
-        try:
-            frames, total = await self.fetch_frames(thread, 0, LEVELS)
-            rebuilt = await self._rebuilt(frames) if lost_its_traceback(frames) else None
-            if thread.stop == stop and thread.stopped:
-                thread.frames, thread.total_frames = frames, total
-                if rebuilt is not None and rebuilt.frames:
-                    thread.frames = rebuilt.frames + [msgspec.structs.replace(one, subtle=True) for one in frames]
-                    thread.total_frames, thread.rebuilt = len(thread.frames), True
-                    thread.text = rebuilt.type or thread.text
-            if not thread.name:
-                await self.learn_names()
-        finally:
-            self.changed()
-        if thread.stop == stop and thread.stopped:
-            # The task is exact, also in threaded and async actors, which run many at once.
-            top = thread.top()
-            frame = top.id if thread.called and top is not None and not top.rebuilt else None
-            facts = as_told(Where, await self.probe("where", thread, frame=frame))
-            if thread.stop == stop:
-                thread.task_id, thread.os_thread_id = facts.task_id, facts.os_thread_id
-                thread.call_line = facts.call_line
-                self.changed()
-
-    async def _rebuilt(self, frames: list[Frame]) -> Rebuilt:
-        """The true stack of a post-mortem, from the exception's traceback."""
-        return as_told(Rebuilt, await self._probe("exception", frames[0].id, {}) or {})
+            self.spawn(arriving.arrived(self, thread))
 
     async def fetch_frames(self, thread: Thread, start: int, levels: int) -> tuple[list[Frame], int]:
         told = await self.told(bodies.StackTrace, "stackTrace", threadId=thread.id, startFrame=start, levels=levels)

@@ -232,3 +232,13 @@ def test_any_answer_is_taken_or_refused(answer: bytes) -> None:
         shown(session)
 
     asyncio.run(ask())
+
+
+async def test_the_end_of_a_session_that_is_left_is_no_news() -> None:
+    """debugpy closes the connection as soon as it has been told goodbye."""
+    session = session_on(Line(b"{}"))
+    session.leaving = True
+    session.ended("debugpy closed the connection")
+    assert session.channel is None
+    assert (shown(session).state, shown(session).note) == ("running", None)
+    assert not session.console.since(0, 10)
