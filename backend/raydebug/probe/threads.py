@@ -6,12 +6,14 @@ import dis
 import os
 import sys
 import threading
+import time
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from . import frames, handles, rays, tracing
 
+LATE_S = (0.02, 0.05, 0.1, 0.3, 1.0, 3.0)
 # What a program calls to stop, by whichever of its names.
 STOPS = frozenset({"breakpoint", "set_trace", "settrace"})
 
@@ -59,11 +61,27 @@ def free_when_dropped() -> bool:
 
 def _release(py_db: Any) -> None:
     handles.forget()
+    tracing.cancel_steps()
     tracing.free_all(stepping=True)
-    for thread in tracing.stopped():
+    _resume(py_db, tracing.stopped())
+    tracing.start_untraced(lambda: _resume_late_ones(py_db))
+
+
+def _resume(py_db: Any, threads: list[threading.Thread]) -> None:
+    for thread in threads:
         thread_id = _id_of(thread)
         py_db.post_method_as_internal_command(thread_id, _released, thread_id)
         _wake(thread_id)
+
+
+def _resume_late_ones(py_db: Any) -> None:
+    """A thread at the end of its step comes to stand when the client has gone: nobody would ever let it go on."""
+    for pause in LATE_S:
+        time.sleep(pause)
+        late = tracing.stopped()
+        if py_db.is_attached():  # asked after: who stood while nobody was attached stands for nobody
+            return
+        _resume(py_db, late)
 
 
 def _released(_: Any, thread_id: str) -> None:

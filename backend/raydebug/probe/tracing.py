@@ -82,6 +82,21 @@ def _steps(ident: int) -> bool:
     return info is not None and info.pydev_step_cmd != -1 and info.pydev_state == _RUN
 
 
+def cancel_steps() -> None:
+    """Nobody is there any more to whom a thread could show itself at the end of a step."""
+    for thread in list(_active().values()):
+        info = getattr(thread, "additional_info", None)
+        if info is not None and info.pydev_state == _RUN:
+            info.pydev_step_cmd, info.pydev_step_stop = -1, None
+
+
+def start_untraced(work: Callable[[], None]) -> None:
+    """On a thread that debugpy doesn't know."""
+    thread = sys.modules["_thread"]
+    start = getattr(thread, "_original_start_new_thread", None) or thread.start_new_thread
+    start(work, ())
+
+
 def stopped() -> list[threading.Thread]:
     """The threads that stand."""
     infos = [(thread, getattr(thread, "additional_info", None)) for thread in list(_active().values())]
@@ -207,8 +222,6 @@ class _Layout:
         done = threading.Lock()
         done.acquire()
         settrace = _settrace()
-        thread = sys.modules["_thread"]
-        start = getattr(thread, "_original_start_new_thread", None) or thread.start_new_thread
 
         def learn() -> None:
             try:
@@ -222,7 +235,7 @@ class _Layout:
             finally:
                 done.release()
 
-        start(learn, ())
+        start_untraced(learn)
         done.acquire()
 
 
