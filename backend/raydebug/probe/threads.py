@@ -61,7 +61,6 @@ def free_when_dropped() -> bool:
 
 def _release(py_db: Any) -> None:
     handles.forget()
-    tracing.cancel_steps()
     tracing.free_all(stepping=True)
     _resume(py_db, tracing.stopped())
     tracing.start_untraced(lambda: _resume_late_ones(py_db))

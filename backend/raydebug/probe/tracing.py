@@ -50,8 +50,11 @@ def free_all(stepping: bool = False) -> dict[str, Any]:
     """No trace in any thread, those to come included. Threads that run lose theirs at their next call.
 
     Those that stand must be about to go on. A thread that runs to the end of a step, or into the ``breakpoint()`` that
-    it has just called, keeps its trace, or it would never stop; but not with ``stepping``. ``kept``: how many do.
+    it has just called, keeps its trace, or it would never stop; but not with ``stepping``, which ends steps: what would
+    be told at a step's end mustn't meet a client that goes (debugpy's adapter may end of it). ``kept``: how many do.
     """
+    if stepping:
+        cancel_steps()
     if by_monitoring():
         kept = 0 if stepping else sum(map(_steps, list(_active())))
         if not kept:
