@@ -88,6 +88,7 @@ const THREAD = {
   text: null,
   task_id: null,
   busy: null,
+  unwound: false,
 };
 
 /** A body with its whole numbers in hex. */
@@ -179,7 +180,7 @@ export class MadeUpDebugger {
       tracing: false,
       lost_ns: null,
       threads: [
-        { ...THREAD, stop: 1, since_ns: Date.now() * 1e6, ...at },
+        { ...THREAD, stop: 1, since_ns: Date.now() * 1e6, unwound: site.kind === "exception", ...at },
         {
           ...THREAD,
           threadId: 2,

@@ -33,6 +33,7 @@ export const debugThread = (threadId: number, over: Partial<DebugThread> = {}): 
   busy: null,
   called: false,
   call_line: null,
+  unwound: false,
   first: false,
   os_thread_id: null,
   ...over,

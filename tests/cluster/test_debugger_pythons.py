@@ -139,7 +139,9 @@ async def test_the_scene_of_a_crash(kind: str, cluster: RayCluster, crashes: Job
             completed = await session("completions", text="sec", column=4, frameId=mine[0]["id"])
             assert [one["label"] for one in completed["targets"]] == ["secret"]
         for command in ("next", "stepIn", "stepOut"):
-            if any(one.get("rebuilt") for one in mine):
-                assert await refused(session(command, threadId=thread.threadId)) == "failed"
+            # It would let the task go, and its failure on.
+            assert await refused(session(command, threadId=thread.threadId)) == "failed"
+        assert await refused(session("runTo", threadId=thread.threadId, path=str(CRASHES), line=line)) == "failed"
+        await session.until(lambda row: [one.unwound for one in row.threads if one.state == "stopped"] == [True])
         await session("continue", threadId=thread.threadId)
         assert "ValueError: bad value 7" in await crashes.said(f"{kind} failed:")

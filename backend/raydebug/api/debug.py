@@ -112,7 +112,8 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
     a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
     the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code,
     whose line is ``call_line``: debugpy may stop one behind it.
-    ``first``: it hasn't gone on in this session.
+    ``first``: it hasn't gone on in this session. ``unwound``: its task has failed and left these frames; it can be
+    looked at, and let go, but not stepped.
     """
 
     threadId: int
@@ -130,6 +131,7 @@ class DebugThread(msgspec.Struct, frozen=True, kw_only=True):
     os_thread_id: int | None = None
     called: bool = False
     call_line: int | None = None
+    unwound: bool = False
     first: bool = False
 
 

@@ -13,6 +13,10 @@ BREAKPOINT = ("ray.util.debugpy", "_try_import_debugpy")
 """Module and function that Ray's ``breakpoint()`` asks first: None from it ends it before anything has happened."""
 
 
+POST_MORTEM = "_debugpy_excepthook"
+"""The function in which a task stands that has failed, after its exception has left it."""
+
+
 def actor() -> Any:
     """The actor that lives in this process."""
     worker = getattr(sys.modules.get("ray._private.worker"), "global_worker", None)

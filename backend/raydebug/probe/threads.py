@@ -92,10 +92,21 @@ def _released(_: Any, thread_id: str) -> None:
 
 
 def where(frame: int | None = None) -> dict[str, Any]:
-    """Of the calling thread: its id to the system, the task of Ray's that it runs (hex), and of a ``frame`` in which
-    ``breakpoint()`` was called the line of that call."""
-    line = None if frame is None else call_line(frames.find(frame)[0])
-    return {"os_thread_id": threading.get_native_id(), "task_id": rays.task_of_thread(), "call_line": line}
+    """Of the calling thread: its id to the system, the task of Ray's that it runs (hex), whether that has failed and
+    left its frames, and of a ``frame`` in which ``breakpoint()`` was called the line of that call."""
+    return {
+        "os_thread_id": threading.get_native_id(),
+        "task_id": rays.task_of_thread(),
+        "unwound": any(step.f_code.co_name == rays.POST_MORTEM for step in _outwards()),
+        "call_line": None if frame is None else call_line(frames.find(frame)[0]),
+    }
+
+
+def _outwards() -> Iterator[types.FrameType]:
+    step: types.FrameType | None = sys._getframe()
+    while step is not None:
+        yield step
+        step = step.f_back
 
 
 def call_line(frame: types.FrameType) -> int | None:

@@ -560,7 +560,8 @@ export interface DebugSession {
  * a number that grows with each stop in this session: what was fetched for another number is of the past. ``busy``:
  * the number of the evaluation that runs on it. ``called``: it stands at a ``breakpoint()`` in the code,
  * whose line is ``call_line``: debugpy may stop one behind it.
- * ``first``: it hasn't gone on in this session.
+ * ``first``: it hasn't gone on in this session. ``unwound``: its task has failed and left these frames; it can be
+ * looked at, and let go, but not stepped.
  */
 export interface DebugThread {
   threadId: number;
@@ -578,6 +579,7 @@ export interface DebugThread {
   os_thread_id: number | null;
   called: boolean;
   call_line: number | null;
+  unwound: boolean;
   first: boolean;
 }
 

@@ -53,6 +53,7 @@ class Where(msgspec.Struct):
     task_id: str | None = None
     os_thread_id: Id | None = None
     call_line: Id | None = None
+    unwound: bool = False
 
 
 class CheckedFrame(Frame, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ async def _look(session: Session, thread: Thread, stop: int) -> None:
         facts = as_told(Where, await session.probe("where", thread, frame=frame))
         if thread.stop == stop:
             thread.task_id, thread.os_thread_id = facts.task_id, facts.os_thread_id
-            thread.call_line = facts.call_line
+            thread.call_line, thread.unwound = facts.call_line, facts.unwound
             session.changed()
 
 

@@ -57,7 +57,9 @@ class Claim:
 async def known(thread: Thread) -> None:
     """Wait, for a moment, until it is known where a thread stands that has just stopped."""
     for _ in range(200):
-        if not thread.stopped or thread.leaving or thread.frames:
+        # Of an exception it takes a moment longer to know whether its task has failed of it.
+        looking = thread.arriving and thread.reason == "exception"
+        if not thread.stopped or thread.leaving or (thread.frames and not looking):
             break
         await asyncio.sleep(0.005)
 
@@ -79,8 +81,12 @@ def claim(session: Session, thread: Thread) -> Claim:
 
 @contextlib.asynccontextmanager
 async def leaving(session: Session, thread: Thread) -> AsyncIterator[Claim]:
-    """A claim, given up if what is done meanwhile fails."""
+    """A claim, given up if what is done meanwhile fails. Raises DebugError for a task that has failed: a step would
+    let it go, for good."""
     await known(thread)
+    if thread.unwound or thread.rebuilt:
+        text = "This task has failed: its exception has left these frames, and there is nothing to step through."
+        raise DebugError("failed", text, "Continue lets it go, and the failure on to its caller.")
     claimed = claim(session, thread)
     try:
         yield claimed
@@ -149,8 +155,6 @@ def step(command: str) -> Any:
         thread = session.thread(asked.thread_id)
         more = {"targetId": asked.target_id} if asked.target_id is not None and command == "stepIn" else {}
         async with leaving(session, thread) as claimed:
-            if thread.rebuilt:
-                raise DebugError("failed", "The exception has unwound this stack: there is nothing to step through.")
             await session.probe("forget", claimed.frame_id, thread="this")
             if not session.armed:
                 await arm(session)

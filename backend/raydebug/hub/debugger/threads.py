@@ -35,6 +35,7 @@ class Thread:
     os_thread_id: int | None = None
     called: bool = False
     call_line: int | None = None
+    unwound: bool = False
     went_on: bool = False
     arriving: bool = False
     """Where it stands is being looked up."""
@@ -51,7 +52,7 @@ class Thread:
         return next((frame for frame in self.frames if not frame.subtle), self.frames[0] if self.frames else None)
 
     def stops(self, number: int, reason: str, text: str | None, at_ns: int, called: bool) -> None:
-        self.called, self.call_line, self.leaving = called, None, False
+        self.called, self.call_line, self.unwound, self.leaving = called, None, False, False
         self.stopped, self.stop, self.reason, self.text, self.since_ns = True, number, reason, text, at_ns
         self.frames, self.total_frames, self.task_id, self.rebuilt = [], 0, None, False
 
@@ -78,6 +79,7 @@ class Thread:
             os_thread_id=self.os_thread_id,
             called=self.called,
             call_line=self.call_line,
+            unwound=self.unwound or self.rebuilt,
             first=not self.went_on,
         )
 

@@ -65,7 +65,7 @@ export function Toolbar({ session }: { session: DebugSession | null }) {
   const thread = useThread();
   const may = useRight() === "act";
   const reachable = useReachable();
-  const rebuilt = useDebug((state) => shownFrame(state.shown)?.rebuilt ?? false);
+  const rebuilt = thread?.unwound ?? false;
   const allThreads = useDebug((state) => state.allThreads);
   const worker = useDebug((state) => state.worker);
   const stopped = isStopped(thread);

@@ -47,7 +47,7 @@ export async function step(command: Step, targetId?: number): Promise<void> {
     return;
   }
   if (!isStopped(thread)) return;
-  if (shownFrame(state.shown)?.rebuilt && command !== "continue") return;
+  if (thread.unwound && command !== "continue") return;
   if (command === "continue") await act(worker, "continue", { threadId, all: state.allThreads });
   else if (command === "stepIn")
     await act(worker, "stepIn", targetId === undefined ? { threadId } : { threadId, targetId });
@@ -69,8 +69,8 @@ export async function moreFrames(): Promise<boolean> {
 }
 
 export async function toLine(command: "runTo" | "goto", path: string, line: number): Promise<void> {
-  const { state, session, thread } = current();
-  if (!session || !isStopped(thread) || session.lost_ns !== null || shownFrame(state.shown)?.rebuilt) return;
+  const { session, thread } = current();
+  if (!session || !isStopped(thread) || session.lost_ns !== null || thread.unwound) return;
   await act(session.worker_id, command, { threadId: thread.threadId, path, line });
 }
 

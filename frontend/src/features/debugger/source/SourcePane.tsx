@@ -258,7 +258,7 @@ function Code({ session, path, text, line }: { session: DebugSession; path: stri
           at={menu}
           all={session.breakpoints}
           canSet={canSet}
-          canMove={may && reachable && now && !frame?.rebuilt}
+          canMove={may && reachable && now && !thread?.unwound}
           onForm={openForm}
           onClose={() => setMenu(null)}
         />
