@@ -1,7 +1,8 @@
 """A process that stops at ``breakpoint()`` again and again, as a worker does, and does what it is told on stdin.
 
 It says on stdout, in a line of JSON each, its port and what happened. Told: ``print TEXT``, ``flood N`` (lines),
-``long N`` (characters in one line), ``rest`` (come to no breakpoint any more), ``end``.
+``long N`` (characters in one line), ``rest`` (come to no breakpoint any more), ``streams`` (say what stdout is),
+``end``.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def obey() -> None:
             print("x" * int(rest), flush=True)
         elif word == "rest":
             resting.set()
+        elif word == "streams":
+            say(stdout=type(sys.stdout).__name__, stderr=type(sys.stderr).__name__)
         elif word == "end":
             os._exit(0)
         say(done=word)

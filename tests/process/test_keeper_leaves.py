@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,53 @@ async def test_a_worker_that_was_left_is_armed_anew(node: Agent, tmp_path: Path,
             line = line_of("# one turn")
             await hub(WORKER, "setBreakpoints", path=str(DEBUGGEE), breakpoints=[{"line": line}])
         await hub.stopped(WORKER)
+
+
+async def test_what_is_printed_goes_to_the_programs_streams_alone_again(node: Agent, tmp_path: Path) -> None:
+    """debugpy takes its own from in front of them at no time: it would queue up for nobody all that is printed."""
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        for number in range(2):
+            await hub(WORKER, "attach")
+            await hub.stopped(WORKER)
+            child.tell("print it is heard")
+            await until(
+                lambda: any("it is heard" in one.text for one in hub.broker.sessions[WORKER].console.since(0, 99))
+            )
+            await hub(WORKER, "detach")
+            await child.hear("went_on", number + 1)
+            child.said.clear()
+            child.tell("streams")
+            assert await child.hear("stdout") == {"stdout": "TextIOWrapper", "stderr": "TextIOWrapper"}
+            child.tell("flood 20000")
+            await child.hear("done", "flood")
+
+
+async def test_a_worker_that_runs_is_free_when_nothing_is_set(node: Agent, tmp_path: Path) -> None:
+    async with debuggee() as (child, port), desk(tmp_path, node, {WORKER: port}) as hub:
+        await hub(WORKER, "attach")
+        thread, _ = await hub.stopped(WORKER)
+        child.tell("rest")
+        await child.hear("done", "rest")
+        await hub(WORKER, "continue", threadId=thread)
+        await child.hear("went_on", 1)
+        for command, some, none in (
+            ("setFunctionBreakpoints", {"names": ["nowhere.never"]}, {"names": []}),
+            ("setExceptionBreakpoints", {"filters": ["raised"]}, {"filters": []}),
+            (
+                "setBreakpoints",
+                {"path": str(DEBUGGEE), "breakpoints": [{"line": line_of("# one turn"), "condition": "False"}]},
+                {"path": str(DEBUGGEE), "breakpoints": []},
+            ),
+        ):
+            await hub(WORKER, command, **some)
+            await until(lambda: hub.rows[WORKER].tracing)
+            await hub(WORKER, command, **none)
+            await until(lambda: not hub.rows[WORKER].tracing)
+        # Each thread loses it at its next call.
+        session, deadline = hub.broker.sessions[WORKER], time.monotonic() + 15
+        while (state := await session.probe("state"))["tracing"]:
+            child.tell("streams")
+            assert time.monotonic() < deadline, state
 
 
 async def test_two_detach_at_once(node: Agent, tmp_path: Path) -> None:

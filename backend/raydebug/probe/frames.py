@@ -197,6 +197,8 @@ def message(error: BaseException) -> str:
 
 def printed(error: BaseException, trace: types.TracebackType | None = None) -> str:
     try:
+        if isinstance(error, SyntaxError) and error.filename == "<console>":
+            return "".join(traceback.format_exception_only(type(error), error))  # it never ran
         text = "".join(traceback.format_exception(type(error), error, trace or error.__traceback__))
     except BaseException:
         text = contained_repr(error, type(error))

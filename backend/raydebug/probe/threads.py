@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import os
 import sys
@@ -48,6 +49,8 @@ def free_when_dropped() -> bool:
 
     def request_disconnect(api: Any, py_db: Any, resume_threads: bool) -> None:
         original(api, py_db, False)
+        with contextlib.suppress(Exception):  # else they stay as they were, and the rest is done all the same
+            _give_streams_back()
         if resume_threads:
             try:
                 _release(py_db)
@@ -57,6 +60,27 @@ def free_when_dropped() -> bool:
     request_disconnect.of_pydevd = original  # type: ignore[attr-defined]
     kind.request_disconnect = request_disconnect
     return True
+
+
+def _give_streams_back() -> None:
+    """What is printed goes to the program's own streams alone: debugpy would queue it up for nobody, for good."""
+    module: Any = sys.modules.get("_pydevd_bundle.pydevd_io")
+    if module is None:
+        return
+    for name in ("stdout", "stderr"):
+        holder = getattr(module._RedirectionsHolder, f"_pydevd_{name}_redirect_")
+        if holder is None:
+            continue
+        for sender in getattr(holder.redirect_to, "_redirect_to", ())[1:]:
+            # Whoever kept the stream that debugpy put there, as a handler of logging does, goes on writing to it.
+            for one in (sender, getattr(sender, "buffer", None)):
+                if one is not None:
+                    one._on_write = _drop
+        module.stop_redirect_stream_to_pydb_io_messages(name)
+
+
+def _drop(_: Any) -> None:
+    """Nobody is there to read it."""
 
 
 def _release(py_db: Any) -> None:

@@ -213,3 +213,9 @@ def test_modules_best_first() -> None:
     assert found["modules"][0]["name"] == "json"
     assert found["total"] >= len(found["modules"])
     assert sources.modules(limit=1)["total"] > 50
+
+
+def test_what_cant_be_parsed_has_no_stack() -> None:
+    with pytest.raises(SyntaxError) as error:
+        compile("(1+", "<console>", "eval")
+    assert frames.printed(error.value).startswith('  File "<console>", line 1')

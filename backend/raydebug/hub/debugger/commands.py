@@ -26,7 +26,7 @@ from raydebug.api.debug import (
     Variables,
 )
 from raydebug.dap.bodies import Completions, clipped
-from raydebug.hub.debugger import going, lines
+from raydebug.hub.debugger import going, lines, tracing
 from raydebug.hub.debugger.answers import ExceptionTold, ModulesTold, ScopesTold, TasksTold, as_told, unpack
 from raydebug.hub.debugger.arguments import (
     Completing,
@@ -348,8 +348,9 @@ async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any])
     points.set_lines(asked.path, [SourceBreakpoint(**msgspec.structs.asdict(one)) for one in asked.breakpoints])
     if asked.breakpoints:
         await lines.check_file(session, asked.path)
-    await going.arm_if_needed(session)
+    await tracing.arm_if_needed(session)
     await lines.set_lines(session, asked.path)
+    await tracing.free_if_idle(session)
     session.changed()
     session.keep()
     return {"breakpoints": [row for row in points.rows() if row.path == asked.path]}
@@ -358,8 +359,9 @@ async def set_breakpoints(session: Session, who: str, arguments: dict[str, Any])
 async def set_function_breakpoints(session: Session, who: str, arguments: dict[str, Any]) -> dict[str, Any]:
     names = take(Names, arguments).names
     session.breakpoints.wanted.functions = names
-    await going.arm_if_needed(session)
+    await tracing.arm_if_needed(session)
     await session.request("setFunctionBreakpoints", breakpoints=[{"name": name} for name in names])
+    await tracing.free_if_idle(session)
     session.changed()
     session.keep()
     return {}
@@ -374,8 +376,9 @@ async def set_exception_breakpoints(session: Session, who: str, arguments: dict[
     if bad := [name for name in asked.types if not _TYPE.fullmatch(name)]:
         raise ValueError(f"{bad[0][:100]!r} isn't the name of an exception type, such as ValueError or module.Error")
     session.breakpoints.wanted.filters, session.breakpoints.wanted.types = filters, asked.types
-    await going.arm_if_needed(session)
+    await tracing.arm_if_needed(session)
     await session.request("setExceptionBreakpoints", **session.breakpoints.exception_request())
+    await tracing.free_if_idle(session)
     session.changed()
     session.keep()
     return {}

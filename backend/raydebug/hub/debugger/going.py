@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from raydebug.dap import bodies
-from raydebug.hub.debugger import lines
+from raydebug.hub.debugger import lines, tracing
 from raydebug.hub.debugger.answers import Beside, as_told
 from raydebug.hub.debugger.arguments import Going, OfFrame, Pausing, ToLine, take
 from raydebug.hub.debugger.errors import DebugError
@@ -23,17 +23,6 @@ from raydebug.hub.debugger.threads import Thread
 
 LEAVES_S: Final = 5.0
 POLL_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
-
-
-async def arm_if_needed(session: Session) -> None:
-    if session.breakpoints.need_tracing and not session.armed:
-        await arm(session)
-
-
-async def arm(session: Session) -> None:
-    await session.probe("arm")
-    session.armed = session.tracing = True
-    session.changed()
 
 
 @dataclass(frozen=True)
@@ -157,7 +146,7 @@ def step(command: str) -> Any:
         async with leaving(session, thread) as claimed:
             await session.probe("forget", claimed.frame_id, thread="this")
             if not session.armed:
-                await arm(session)
+                await tracing.arm(session)
             await move(session, command, threadId=thread.id, **more)
         return {}
 
@@ -179,7 +168,8 @@ async def pause(session: Session, who: str, arguments: dict[str, Any]) -> dict[s
     if number is not None:
         session.thread(number)
     if not session.armed:
-        await arm(session)  # a thread that was freed is deaf
+        await tracing.arm(session)  # a thread that was freed is deaf
+    session.pausing = True
     await session.probe("suspend", thread_id=number)
     return {}
 
@@ -192,7 +182,7 @@ async def run_to(session: Session, who: str, arguments: dict[str, Any]) -> dict[
         if problem := (await lines.check_file(session, asked.path)).problem_at(asked.line):
             raise DebugError("failed", problem)
         points.run_to = (asked.path, asked.line)
-        await arm_if_needed(session)
+        await tracing.arm_if_needed(session)
         made = await lines.set_lines(session, asked.path)
         if not made or not made[-1].verified:
             points.run_to = None

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from raydebug.dap.bodies import MadeBreakpoint, MadeBreakpoints
+from raydebug.hub.debugger import tracing
 from raydebug.hub.debugger.answers import as_told
 from raydebug.hub.debugger.breakpoints import FileTold
 from raydebug.hub.debugger.errors import DebugError
@@ -35,8 +36,6 @@ async def set_again(session: Session) -> None:
         for path in list(session.breakpoints.wanted.lines):
             await check_file(session, path)
             await set_lines(session, path)
-        if session.breakpoints.need_tracing and not session.armed:
-            await session.probe("arm")
-            session.armed = session.tracing = True
+        await tracing.arm_if_needed(session)
         await session.probe("forget")
     session.changed()

@@ -19,7 +19,7 @@ from raydebug.api.debug import ConsoleEntry, Evaluation, Frame, SessionState
 from raydebug.api.keeper import KeptEvent, KeptSession
 from raydebug.dap import bodies
 from raydebug.dap.bodies import BodyError, clipped, read
-from raydebug.hub.debugger import arriving, lines
+from raydebug.hub.debugger import arriving, lines, tracing
 from raydebug.hub.debugger.answers import WENT_ON, Hello, as_told, unpack
 from raydebug.hub.debugger.attaching import ATTACH, INITIALIZE, NODELAY
 from raydebug.hub.debugger.breakpoints import Breakpoints
@@ -74,6 +74,8 @@ class Session:
         self.tracing = False
         self.armed = False
         """Whether every thread is known to be traced, so that what is set hits. One that was freed is deaf."""
+        self.pausing = False
+        """Somebody has asked for a stop that hasn't come."""
         self.lost_ns: int | None = None
         self.threads: dict[int, Thread] = {}
         self.breakpoints = Breakpoints()
@@ -136,6 +138,7 @@ class Session:
             self.python, self.debugpy, self.post_mortem = facts.python, facts.debugpy, facts.post_mortem
             self.tracing = self.tracing or bool(facts.tracing)
             self.changed()
+            await tracing.free_if_idle(self)
 
     def resume(self, kept: KeptSession, channel: Channel) -> None:
         """Take over from an earlier hub: what it left as a note, then the events since. Raises msgspec.MsgspecError."""
@@ -284,6 +287,9 @@ class Session:
             for evaluation in self.evaluations.values():
                 self.say("note", f"{evaluation.expression[:200]} has ended; its value went to the hub before.")
             self.evaluations = {}
+            for thread in self.threads.values():
+                if thread.stopped:
+                    self._arrive(thread)  # while it evaluated it couldn't be asked all
             self.changed()
 
     def ended(self, reason: str) -> None:
@@ -298,6 +304,9 @@ class Session:
         self.evaluations = {}
         for thread in self.threads.values():
             thread.busy = None
+            if thread.stopped:
+                thread.resumes()  # it went on with the connection, or there is no such thread any more
+        self.tracing = self.armed = False
         self._initialized.set()
         self.say("note", f"The session is over: {reason}.")
         self.changed()
@@ -331,7 +340,7 @@ class Session:
         text = None if body.text is None else clipped(body.text.partition(" (note:")[0])  # pydevd's advice
         thread.stops(self._stops, clipped(body.reason), text, at_ns, called)
         self.state = "stopped"
-        self.tracing = True
+        self.tracing, self.pausing = True, False
         self.armed = self.armed or called  # breakpoint() turns it on, in all threads
         self.breakpoints.hit(hit)
         self._arrive(thread)
