@@ -19,7 +19,7 @@ from rich.text import Text
 from raydebug.api.debug import Breakpoint, DebugThread
 from raydebug.cli.attach import _Terminal, not_carried_out
 from raydebug.cli.console import text
-from raydebug.cli.console.commands import Console
+from raydebug.cli.console.commands import Console, Leave
 from raydebug.cli.console.paper import Paper, Reader
 from raydebug.cli.console.parse import (
     COMMANDS,
@@ -456,3 +456,43 @@ async def test_a_pause_that_stops_nothing_says_what_can_not_be_stopped(monkeypat
     await console.handle(":pause")
     assert console.failed
     assert out.getvalue() == f"no stop in 30 s: it runs. {text.NATIVE}\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "asked", "failed", "said"),
+    [
+        ("c\nloss\n:locals\n", False, True, "2 lines of the script were not carried out, from 'loss' on\n"),
+        ("c\nloss\n", False, True, "1 line of the script was not carried out, from 'loss' on\n"),
+        ("c\n:detach\n", False, False, ""),
+        ("c\n", False, False, ""),
+        (":detach\nloss\n", True, False, ""),
+    ],
+)
+def test_a_script_whose_session_ends_before_it(
+    monkeypatch: pytest.MonkeyPatch, script: str, asked: bool, failed: bool, said: str
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(script))
+    monkeypatch.setattr(sys, "stdout", out)
+
+    class Ending:
+        worker = types.SimpleNamespace(ended=None)
+        failed = False
+        left = asked
+
+        async def handle(self, line: str) -> None:
+            raise Leave
+
+    terminal = _Terminal(None, "w", 1)  # type: ignore[arg-type]
+    terminal._console = console = Ending()  # type: ignore[assignment]
+    loop = threading.Thread(target=terminal._loop.run_forever)
+    loop.start()
+    try:
+        terminal._lines()
+        terminal._unread()
+    finally:
+        terminal._loop.call_soon_threadsafe(terminal._loop.stop)
+        loop.join()
+        terminal._loop.close()
+    assert console.failed == failed
+    assert out.getvalue().partition("\n")[2] == said
