@@ -70,7 +70,8 @@ def test_three_steps_by_verls_names(cluster: RayCluster) -> None:
     assert f"joining the cluster at {cluster.address}, as RAY_ADDRESS says" in lines[0]
     assert "--address local" in lines[0]
     assert lines[1] == f"open {cluster.url}/debug"
-    assert lines[3].startswith(f"  RAYDEBUG_ADDRESS={cluster.url} raydebug url  #")
+    assert lines[3].startswith(f"  RAYDEBUG_ADDRESS={cluster.url} ")
+    assert re.search(r" -m raydebug\.cli url +# ", lines[3]), lines[3]
     assert [int(match[1]) for match in STEP.finditer(output)] == [1, 2, 3], output
 
     groups: dict[str, list[tuple[str, int]]] = {}

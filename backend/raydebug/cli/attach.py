@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import os
 import signal
 import threading
@@ -26,12 +27,13 @@ from .errors import CommandError
 from .live import Live, LiveError
 from .screen import data, row
 from .targets import Chosen, resolve_one
-from .words import clean
+from .words import clean, count
 
 T = TypeVar("T")
 
 PATIENCE_S: Final = 30.0
 _COMPLETE_S: Final = 2.0
+_SAID_S: Final = 2.0
 
 
 @click.command()
@@ -79,6 +81,7 @@ class _Terminal:
             concurrent.futures.wait([whole, began], return_when=concurrent.futures.FIRST_COMPLETED)
             if began.done():
                 self._lines()
+                self._unread()
         except KeyboardInterrupt:
             raise CommandError("Stopped waiting.") from None
         finally:
@@ -146,12 +149,18 @@ class _Terminal:
                     self._paper.put("")
             if not self._handled(console, line):
                 return
-        if self._reader.piped:
-            console.failed = True
 
     def _handled(self, console: Console, line: str) -> bool:
         """False when the console ends."""
-        work = asyncio.run_coroutine_threadsafe(console.handle(line), self._loop)
+        over = threading.Event()
+
+        async def handle() -> None:
+            try:
+                await console.handle(line)
+            finally:
+                over.set()
+
+        work = asyncio.run_coroutine_threadsafe(handle(), self._loop)
         try:
             while True:
                 try:
@@ -161,9 +170,24 @@ class _Terminal:
                     # What was asked of the worker goes on; only the waiting ends.
                     work.cancel()
         except (concurrent.futures.CancelledError, asyncio.CancelledError):
+            # What it has to say comes before the next prompt, not into it.
+            with contextlib.suppress(KeyboardInterrupt):
+                over.wait(_SAID_S)
             return True
         except Leave:
             return False
+
+    def _unread(self) -> None:
+        """A script that hasn't come to its end, because its session has, has failed."""
+        console = self._console
+        assert console is not None
+        if console.left or self._paper.broken is not None:
+            return
+        lines = not_carried_out(self._reader.rest())
+        if lines:
+            console.failed = True
+            left = f"{count(len(lines), 'line')} of the script {'was' if len(lines) == 1 else 'were'} not carried out"
+            self._paper.put(data(f"{left}, from {lines[0][:60]!r} on", "bold red"))
 
     def _read_whole(self) -> str | None:
         """A line, or more where Python waits for more: up to an empty one."""
@@ -209,6 +233,17 @@ def _is_whole(session: DebugSession | None) -> bool:
 
 async def _event() -> asyncio.Event:
     return asyncio.Event()
+
+
+def not_carried_out(rest: list[str]) -> list[str]:
+    """Of a script's unread lines those that somebody misses: up to the one that asks for the end, which has come."""
+    missed = []
+    for line in filter(str.strip, rest):
+        with contextlib.suppress(UsageError):
+            if parse(line).name in ("detach", "quit"):
+                break
+        missed.append(line.strip())
+    return missed
 
 
 def _is_python(line: str) -> bool:

@@ -44,17 +44,17 @@ def _check(check: Check, width: int | None, glyph: str) -> Iterator[Text]:
     for line in rest:
         yield Text(" " * _INDENT + line)
     if check.fix:
-        for index, line in enumerate(_wrap("fix: " + clean(check.fix), width)):
-            yield Text(
-                " " * _INDENT + ("     " if index else "") + line, style="cyan" if check.level != "ok" else "dim"
-            )
+        # Where all is well there is nothing to mend.
+        word, style = ("hint: ", "dim") if check.level == "ok" else ("fix: ", "cyan")
+        for index, line in enumerate(_wrap(word + clean(check.fix), width)):
+            yield Text(" " * _INDENT + (" " * len(word) if index else "") + line, style=style)
 
 
 def _wrap(text: str, width: int | None) -> list[str]:
     if width is None:
         return [text]
     # Commands are copied: never broken inside a word or at a hyphen.
-    room = max(width - _INDENT - 5, _LEAST)
+    room = max(width - _INDENT - len("hint: "), _LEAST)
     return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
 import click
 
-from raydebug.demo.next_steps import next_steps
+from raydebug.demo.next_steps import next_steps, program_of
 from raydebug.demo.options import Options, Point
 
 NO_TORCH = """the demo trains with torch, which isn't installed here. Install the CPU build, before anything that asks \
@@ -95,7 +96,8 @@ def _train(options: Options, address: str | None) -> None:
     try:
         with cluster.joined(address, click.echo) as url:
             if url:
-                click.echo("\n".join(next_steps(url, options, os.environ)))
+                program = program_of(sys.argv[0], sys.executable, os.environ)
+                click.echo("\n".join(next_steps(url, options, os.environ, program)))
             else:
                 click.echo("this cluster runs without a dashboard: there is no page to open")
             for point in sorted(options.breakpoints):

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import os
+import signal
+import subprocess
 import sys
+import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +17,9 @@ import pytest
 from rich.text import Text
 
 from raydebug.api.debug import Breakpoint, DebugThread
+from raydebug.cli.attach import _Terminal, not_carried_out
 from raydebug.cli.console import text
-from raydebug.cli.console.commands import Console
+from raydebug.cli.console.commands import Console, Leave
 from raydebug.cli.console.paper import Paper, Reader
 from raydebug.cli.console.parse import (
     COMMANDS,
@@ -194,8 +201,10 @@ def test_stack_and_variables() -> None:
     assert plain(list(text.stack_lines(frames, 1, 9))) == [
         "  #0  train  /job/train.py:12",
         "> #1  main_loop  no source:3",
-        "    and 7 more",
+        "    and 7 more (:stack 9 shows all)",
     ]
+    assert plain(list(text.stack_lines(frames, 0, 2, 1)))[1:] == ["    and 1 more (:stack 2 shows all)"]
+    assert len(list(text.stack_lines(frames, 0, 2, 2))) == 2
     variables = [
         {"name": "x", "value": "1", "type": "int"},
         {"name": "s", "value": "'" + "a" * 99 + "'", "type": "str"},
@@ -312,3 +321,178 @@ def test_a_line_that_comes_while_somebody_types_leaves_the_prompt(monkeypatch: p
     paper.prompt(None)
     paper.put("more")
     assert out.getvalue() == "\r\x1b[Knews\n> typedmore\n"
+
+
+class Frames:
+    """A stopped thread with many frames, of which the hub gives the innermost by itself."""
+
+    def __init__(self, total: int, page: int) -> None:
+        self.frames = [
+            {"id": n, "name": f"f{n}", "path": "/a.py", "line": n + 1, "subtle": False} for n in range(total)
+        ]
+        self.page = page
+        self.asked: list[tuple[int, int]] = []
+
+    async def ask(self, command: str, **arguments: Any) -> Any:
+        if command == "look":
+            return {"variables": None, "frames": self.frames[: self.page], "total_frames": len(self.frames)}
+        if command == "stackTrace":
+            start, levels = arguments["startFrame"], arguments["levels"]
+            self.asked.append((start, levels))
+            return {"stackFrames": self.frames[start : start + min(levels, 1000)], "totalFrames": len(self.frames)}
+        return {"text": "\n" * 5000}
+
+
+async def test_frames_beyond_the_first_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    console = Console(types.SimpleNamespace(tables={}), "w", Paper(), None, lambda: None)  # type: ignore[arg-type]
+    hub, thread = Frames(2405, 100), stopped()
+
+    async def standing() -> DebugThread:
+        return thread
+
+    monkeypatch.setattr(console, "_standing", standing)
+    monkeypatch.setattr(console.worker, "ask", hub.ask)
+    console._frames, console._total = list(hub.frames[:100]), 2405
+    await console.handle(":stack")
+    assert (out.getvalue().count("#"), hub.asked) == (100, [])
+    assert "and 2305 more (:stack 2405 shows all)" in out.getvalue()
+    await console.handle(":frame 390")
+    assert hub.asked == [(100, 291)]
+    assert "/a.py:391 in f390" in out.getvalue()
+    await console.handle(":up")
+    assert "/a.py:392 in f391" in out.getvalue()
+    await console.handle(":frame 2405")
+    assert "there is no frame 2405: the outermost is 2404" in out.getvalue()
+    assert hub.asked[2:] == [(392, 1000), (1392, 1000), (2392, 13)]
+    assert [frame["id"] for frame in console._frames] == list(range(2405))
+    out.truncate(0)
+    await console.handle(":stack 2405")
+    assert "#2404  f2404" in out.getvalue()
+    assert "more" not in out.getvalue()
+    await console.handle(":stack much")
+    assert "expected how many frames, not 'much'" in out.getvalue()
+
+
+def test_what_a_script_that_was_cut_short_left() -> None:
+    assert not_carried_out(["c", "", " :wait ", ":bogus"]) == ["c", ":wait", ":bogus"]
+    # The end that it asks for has come.
+    assert not_carried_out([":detach", "loss"]) == []
+    assert not_carried_out(["loss", "q", "c"]) == ["loss"]
+    assert not_carried_out([]) == []
+
+
+def test_lines_of_a_pipe_that_nobody_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, _ = piped(monkeypatch)
+    assert reader.read("> ") == "one"
+    assert reader.rest() == ["", "\tif \x1b[2J:", "last"]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_pipe_that_stays_open_is_not_waited_for(closed: bool) -> None:
+    code = (
+        "import sys; from raydebug.cli.console.paper import Paper, Reader\n"
+        "reader = Reader(Paper(), lambda line, word: [])\n"
+        "reader.read('> '); sys.stderr.write(str(len(reader.rest())))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"one\n" + "another lïne\n".encode() * 4000)
+        process.stdin.flush()
+        if closed:
+            process.stdin.close()
+        assert process.stderr.read() == b"4000"
+        assert process.wait() == 0
+
+
+def test_what_a_line_says_when_its_waiting_is_ended_comes_before_the_next_prompt() -> None:
+    said: list[str] = []
+    main = threading.get_ident()
+
+    class Waiting:
+        async def handle(self, line: str) -> None:
+            while not _is_in(sys._current_frames()[main], "result"):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.05)
+                said.append("It runs on")
+                raise
+
+    terminal = _Terminal(None, "w", 1)  # type: ignore[arg-type]
+    loop = threading.Thread(target=terminal._loop.run_forever)
+    loop.start()
+    try:
+        assert terminal._handled(Waiting(), ":wait")  # type: ignore[arg-type]
+        assert said == ["It runs on"]
+    finally:
+        terminal._loop.call_soon_threadsafe(terminal._loop.stop)
+        loop.join()
+        terminal._loop.close()
+
+
+def _is_in(frame: types.FrameType | None, function: str) -> bool:
+    while frame is not None and frame.f_code.co_name != function:
+        frame = frame.f_back
+    return frame is not None
+
+
+async def test_a_pause_that_stops_nothing_says_what_can_not_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    console = Console(types.SimpleNamespace(tables={}), "w", Paper(), 30, lambda: None)  # type: ignore[arg-type]
+
+    async def said(*_: object, **__: object) -> bool:
+        return False
+
+    monkeypatch.setattr(console.worker, "ask", said)
+    monkeypatch.setattr(console.worker, "next_stop", said)
+    await console.handle(":pause")
+    assert console.failed
+    assert out.getvalue() == f"no stop in 30 s: it runs. {text.NATIVE}\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "asked", "failed", "said"),
+    [
+        ("c\nloss\n:locals\n", False, True, "2 lines of the script were not carried out, from 'loss' on\n"),
+        ("c\nloss\n", False, True, "1 line of the script was not carried out, from 'loss' on\n"),
+        ("c\n:detach\n", False, False, ""),
+        ("c\n", False, False, ""),
+        (":detach\nloss\n", True, False, ""),
+    ],
+)
+def test_a_script_whose_session_ends_before_it(
+    monkeypatch: pytest.MonkeyPatch, script: str, asked: bool, failed: bool, said: str
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(script))
+    monkeypatch.setattr(sys, "stdout", out)
+
+    class Ending:
+        worker = types.SimpleNamespace(ended=None)
+        failed = False
+        left = asked
+
+        async def handle(self, line: str) -> None:
+            raise Leave
+
+    terminal = _Terminal(None, "w", 1)  # type: ignore[arg-type]
+    terminal._console = console = Ending()  # type: ignore[assignment]
+    loop = threading.Thread(target=terminal._loop.run_forever)
+    loop.start()
+    try:
+        terminal._lines()
+        terminal._unread()
+    finally:
+        terminal._loop.call_soon_threadsafe(terminal._loop.stop)
+        loop.join()
+        terminal._loop.close()
+    assert console.failed == failed
+    assert out.getvalue().partition("\n")[2] == said

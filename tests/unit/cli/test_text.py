@@ -278,13 +278,14 @@ def test_nothing_is_wrapped_when_piped() -> None:
 
 def test_the_report() -> None:
     checks = [
-        Check(check="a", level="ok", where="head", message="all well"),
+        Check(check="a", level="ok", where="head", message="all well", fix="or so"),
         Check(check="b", level="warning", where="10.0.0.2", message="so so", fix="do this"),
         Check(check="c", level="error", where="head", message="broken", fix="do that"),
     ]
     assert [line.plain for line in report_lines(checks, None, titles={"head": "the head"})] == [
         "the head",
         "  ✓ ok      all well",
+        "            hint: or so",
         "  ✗ error   broken",
         "            fix: do that",
         "",

@@ -22,6 +22,8 @@ from .worker import Worker, is_there
 
 _RUNS: Final = "It runs. :pause stops it, :wait waits for its next stop, :live EXPR evaluates beside it."
 _NEEDS_STOP: Final = "This needs a stopped thread, and it runs."
+_LEVELS: Final = 1000
+"""Frames that the hub gives in one answer."""
 
 
 class Leave(Exception):  # noqa: N818 (no error)
@@ -35,6 +37,8 @@ class Console:
     def __init__(self, live: Live, worker_id: str, paper: Paper, patience: float | None, over: Callable[[], None]):
         self.paper: Final = paper
         self.failed = False
+        self.left = False
+        """By an order of the user's."""
         self._patience: Final = patience
         self._wake: Final = over
         self._pieces: Final = Pieces(self._output)
@@ -160,6 +164,7 @@ class Console:
             return
         look = await self.worker.ask("look", threadId=thread.threadId)
         self._frames, self._total = look["frames"], look["total_frames"]
+        await self._reach(thread, self._at + 1)
         self._at = min(self._at, max(0, len(self._frames) - 1))
 
     # The selected frame --------------------------------------------------------------------------------------------
@@ -229,11 +234,25 @@ class Console:
         await self._show_source(text.AROUND_LIST, number(rest, "a line's number") if rest else None)
 
     async def _stack(self, rest: str) -> None:
-        await self._standing()
-        self.paper.put_all(text.stack_lines(self._frames, self._at, self._total))
+        most = number(rest, "how many frames") if rest else text.MOST_STACK
+        thread = await self._standing()
+        await self._reach(thread, most)
+        self.paper.put_all(text.stack_lines(self._frames, self._at, self._total, most))
+
+    async def _reach(self, thread: DebugThread, count: int) -> None:
+        """Fetch frames until ``count`` are known, or all: a stop brings the innermost alone. Raises LiveError."""
+        frames = self._frames
+        count = min(count, self._total)
+        while (known := len(frames)) < count:
+            levels = min(count - known, _LEVELS)
+            told = await self.worker.ask("stackTrace", threadId=thread.threadId, startFrame=known, levels=levels)
+            if not told["stackFrames"] or self._frames is not frames:
+                return  # it went on, or stands anew
+            frames[known:] = told["stackFrames"]
+            self._points.know(frame["path"] for frame in told["stackFrames"] if frame["path"])
 
     async def _to_frame(self, index: int) -> None:
-        await self._standing()
+        await self._reach(await self._standing(), index + 1)
         if not 0 <= index < len(self._frames):
             end = "the outermost" if index > 0 else "the innermost"
             raise UsageError(f"there is no frame {index}: {end} is {max(0, min(index, len(self._frames) - 1))}")
@@ -365,15 +384,17 @@ class Console:
         await self._go(command, thread, path=path, line=line)
         await self._await_stop(after)
 
-    async def _await_stop(self, after: int) -> None:
+    async def _await_stop(self, after: int, pausing: bool = False) -> None:
         """A stop tells itself; this waits for it."""
         try:
             came = await self.worker.next_stop(after, self._patience)
         except asyncio.CancelledError:
-            self.paper.put(data("It runs on; its next stop is told. :pause stops it.", "yellow"))
+            how = text.NATIVE if pausing else ":pause stops it."
+            self.paper.put(data(f"It runs on; its next stop is told. {how}", "yellow"))
             raise
         if not came and self.worker.ended is None:
-            self._fail([data(f"no stop in {self._patience:g} s: it runs", "red")])
+            how = f". {text.NATIVE}" if pausing else ""
+            self._fail([data(f"no stop in {self._patience:g} s: it runs{how}", "red")])
 
     async def _continue(self, rest: str) -> None:
         thread = await self._standing()
@@ -387,7 +408,7 @@ class Console:
             raise UsageError("it is stopped")
         thread = self.worker.thread(self._selected)
         await self.worker.ask("pause", **({"threadId": thread.threadId} if thread is not None else {}))
-        await self._await_stop(after)
+        await self._await_stop(after, True)
 
     async def _wait(self, rest: str) -> None:
         thread = self.worker.thread(self._selected)
@@ -425,12 +446,14 @@ class Console:
             raise
         self._pieces.end()
         self.paper.put("Detached; the worker runs on.")
+        self.left = True
         raise Leave
 
     async def _quit(self, rest: str) -> None:
         standing = any(is_there(thread) for thread in self.worker.threads)
         state = "and stopped: `raydebug continue` lets it go on" if standing else "and runs"
         self.paper.put(f"The worker stays attached {state}.")
+        self.left = True
         raise Leave
 
     async def _help(self, rest: str) -> None:

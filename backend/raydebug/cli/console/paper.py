@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
+import select
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -15,6 +19,9 @@ from raydebug.cli.words import clean
 _CLEAR_LINE: Final = "\r\x1b[K"
 _WORDS: Final = " \t\n`~!@#$%^&*()-=+[{]}\\|;'\",<>/?"
 """What ends a word that is completed: not the dot, nor the colon before a command."""
+
+_MOST_REST: Final = 1 << 20
+"""Bytes of a pipe that are read ahead for their lines' number: some pipes never end."""
 
 Complete = Callable[[str, str], list[str]]
 """From the line up to the cursor and its last word: what the word may become."""
@@ -111,3 +118,21 @@ class Reader:
             return None
         finally:
             self._paper.prompt(None)
+
+    def rest(self) -> list[str]:
+        """The lines of a pipe that nobody has read, as far as they are there: whoever writes it may keep it open."""
+        if not self.piped or self._echoed:
+            return []
+        try:
+            stdin = sys.stdin.fileno()
+        except io.UnsupportedOperation:  # no file
+            return sys.stdin.read().splitlines()
+        with tempfile.TemporaryFile() as there:
+            while there.tell() < _MOST_REST and select.select([stdin], [], [], 0)[0]:
+                if not (piece := os.read(stdin, 1 << 16)):
+                    break
+                there.write(piece)
+            there.seek(0)
+            # Behind what Python has read ahead, which only it can give.
+            os.dup2(there.fileno(), stdin)
+            return sys.stdin.read().splitlines()

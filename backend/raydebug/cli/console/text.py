@@ -16,7 +16,8 @@ AROUND_STOP: Final = 2
 AROUND_LIST: Final = 5
 _MOST_VALUE_LINES: Final = 200
 _MOST_LOCALS: Final = 200
-_MOST_STACK: Final = 100
+MOST_STACK: Final = 100
+NATIVE: Final = "A thread in native code (a collective, a blocking C call) stops only when that returns."
 _OUTPUT_STYLE: Final = {"stderr": "red", "log": "cyan", "note": "dim"}
 
 
@@ -61,9 +62,9 @@ def source_lines(
     return shown
 
 
-def stack_lines(frames: Sequence[Mapping[str, Any]], at: int, total: int) -> Iterator[Text]:
+def stack_lines(frames: Sequence[Mapping[str, Any]], at: int, total: int, most: int = MOST_STACK) -> Iterator[Text]:
     """Innermost first; frames of Ray and the debugger are dim."""
-    for index, frame in enumerate(frames[:_MOST_STACK]):
+    for index, frame in enumerate(frames[:most]):
         here = index == at
         style = "bold" if here else "dim" if frame["subtle"] else ""
         where = f"{frame['path'] or 'no source'}:{frame['line']}"
@@ -72,8 +73,9 @@ def stack_lines(frames: Sequence[Mapping[str, Any]], at: int, total: int) -> Ite
             data(shorten(frame["name"], 60), style),
             data(where, style or "dim"),
         )
-    if (more := max(total, len(frames)) - min(len(frames), _MOST_STACK)) > 0:
-        yield Text(f"    and {more} more", style="dim")
+    whole = max(total, len(frames))
+    if (more := whole - min(len(frames), most)) > 0:
+        yield Text(f"    and {more} more (:stack {whole} shows all)", style="dim")
 
 
 def variable_lines(variables: Sequence[Mapping[str, Any]], total: int, width: int | None) -> Iterator[Text]:
