@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 _ESTABLISHED: Final = "01"
@@ -20,8 +20,9 @@ class Connection(NamedTuple):
     inode: str
 
 
-def who_is_connected(port: int, own_port: int | None) -> str | None:
+def who_is_connected(port: int, own_port: int | None, before: Collection[int | None] = ()) -> str | None:
     """Names the clients of the adapter that listens on ``port``, ourselves (who come from ``own_port``) left out.
+    ``before``: our ports of sessions that were left, and that debugpy hasn't let go of.
 
     None where nobody is, or nothing can be told. Reads /proc; not for an event loop.
     """
@@ -29,6 +30,9 @@ def who_is_connected(port: int, own_port: int | None) -> str | None:
     clients = [one.remote for one in connections if one.local_port == port and one.remote[1] != own_port]
     names = []
     for host, remote_port in clients:
+        if remote_port in before:
+            names.append("raydebug's own session before, which debugpy hasn't let go of,")
+            continue
         inode = next(
             (one.inode for one in connections if one.local_port == remote_port and one.remote[1] == port), None
         )
