@@ -229,8 +229,8 @@ class Keeper:
             return
         self._sessions[name] = session
         self._ended_at.pop(name, None)
-        before = [held.local_port for held in self._letting_go.values()]
-        others = await asyncio.to_thread(who_is_connected, message.port, session.held.local_port, before)
+        ours = [held.local_port for held in self._letting_go.values()]
+        others = await asyncio.to_thread(who_is_connected, message.port, session.held.local_port, ours)
         self._tell(Opened(session=name, held_by=others))
 
     def _event(self, name: str, event: KeptEvent) -> None:
