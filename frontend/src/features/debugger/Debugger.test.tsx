@@ -5,6 +5,7 @@ import { attached, chip, FILE, fresh, hub, key, named, show, stoppedAt, t, value
 import { setStale, useLink } from "../../api/stores";
 import type { DebugSession } from "../../api/types.gen";
 import { cursor } from "./keys";
+import { useDebug } from "./state";
 
 // The editor is tried in a browser.
 vi.mock("./source/CodeView", () => import("../../../test/codeView"));
@@ -312,6 +313,8 @@ describe("states", () => {
     expect(screen.getByTestId("tool-next").title).toContain(t.askDebugger);
     await waitFor(() => expect(screen.getByTestId("code").dataset.line).toBe("212"));
     expect(screen.getAllByText(t.noValues).length).toBeGreaterThan(0);
+    expect(screen.getByText(t.noBreakpointsToSee)).toBeTruthy();
+    expect(screen.queryByText(t.noBreakpoints)).toBeNull();
     expect(hub.commands().map((one) => one.command)).toEqual(["attach", "source"]);
     await key("F10");
     expect(hub.commands("next")).toEqual([]);
@@ -320,6 +323,7 @@ describe("states", () => {
   it("anonymous: how to sign in", async () => {
     await show("/debugger", { role: "anonymous", debug: false });
     expect(screen.getByText(t.signInCommand)).toBeTruthy();
+    expect(screen.getByTestId("debugger-alone").textContent).not.toContain("`");
   });
 
   it("a refusal is said, and goes", async () => {
@@ -330,6 +334,18 @@ describe("states", () => {
     await waitFor(() => expect(screen.getByTestId("debugger-notice").textContent).toContain("Not attached"));
     fireEvent.click(screen.getByLabelText(t.dismiss));
     expect(screen.queryByTestId("debugger-notice")).toBeNull();
+  });
+
+  it("a worker that runs and shows no file says what one can do", async () => {
+    await show("/debugger?worker=w0");
+    hub.slow.add("look");
+    fireEvent.click(screen.getByTestId("attach"));
+    await screen.findByTestId("source");
+    await act(async () => {
+      hub.made.put("w0", { state: "running", threads: [] } satisfies Partial<DebugSession>);
+      useDebug.setState({ view: null, shown: null, tabs: [] });
+    });
+    await waitFor(() => expect(screen.getByTestId("source").textContent).toContain(t.runsNoFile));
   });
 
   it("sessions that run are listed", async () => {
