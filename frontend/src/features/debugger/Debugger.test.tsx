@@ -28,6 +28,20 @@ describe("attaching", () => {
     await waitFor(() => expect(router.state.location.search).toMatchObject({ worker: "w1", thread: "1" }));
   });
 
+  it("goes to the first rank of the place that is clicked, or to the one that is looked at", async () => {
+    await show();
+    const open = () => screen.getAllByTestId("place-open")[0] as HTMLElement;
+    expect(open().tagName).toBe("BUTTON");
+    expect(open().getAttribute("aria-label")).toBe(t.openPlace("dp_actor.py:212", "actor_rollout rank 0"));
+    fireEvent.click(open());
+    await waitFor(() => expect(values().length).toBeGreaterThan(3));
+    expect(hub.commands("attach")).toMatchObject([{ worker: "w0" }]);
+    fireEvent.click(chip(1));
+    await waitFor(() => expect(chip(1).getAttribute("aria-current")).toBe("true"));
+    fireEvent.click(open());
+    expect(chip(1).getAttribute("aria-current")).toBe("true");
+  });
+
   it("a link attaches to nothing by itself", async () => {
     await show("/debugger?worker=w0");
     expect(hub.commands()).toEqual([]);
