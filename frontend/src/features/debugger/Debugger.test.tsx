@@ -232,6 +232,20 @@ describe("breakpoints", () => {
     await waitFor(() => expect(screen.queryByTestId("breakpoint-problem")).toBeNull());
   });
 
+  it.each([
+    ["the mouse", (item: Element) => fireEvent.click(item)],
+    ["a key", (item: Element) => fireEvent.keyDown(item, { key: "Enter" })],
+  ])("have a form whose first field has the focus, opened by %s", async (_, choose) => {
+    await show();
+    await attached();
+    fireEvent.click(await screen.findByText("menu 209"));
+    choose((await screen.findByText(t.editBreakpoint)).closest("[role=menuitem]") as Element);
+    const form = await screen.findByTestId("breakpoint-form");
+    await waitFor(() => expect(screen.queryByTestId("line-menu")).toBeNull());
+    await act(async () => void (await new Promise((done) => setTimeout(done, 0))));
+    expect(document.activeElement).toBe(within(form).getByLabelText(t.condition));
+  });
+
   it("of functions and exceptions", async () => {
     await show();
     await attached();
