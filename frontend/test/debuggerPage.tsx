@@ -85,7 +85,7 @@ export function fresh(): void {
   useCluster.setState(useCluster.getInitialState(), true);
   useLink.setState({ ...useLink.getInitialState(), phase: "live" }, true);
   useDebug.setState(freshState(), true);
-  useConsoles.setState({ held: new Map(), ahead: new Map() });
+  useConsoles.setState({ held: new Map(), ahead: new Map(), runs: new Map() });
   useFormat.setState({ hex: false });
   useWatches.setState({ expressions: [], values: new Map() });
 }

@@ -5,6 +5,7 @@ import { attached, chip, FILE, fresh, hub, key, named, show, stoppedAt, t, value
 import { setStale, useLink } from "../../api/stores";
 import type { DebugSession } from "../../api/types.gen";
 import { cursor } from "./keys";
+import { useDebug } from "./state";
 
 // The editor is tried in a browser.
 vi.mock("./source/CodeView", () => import("../../../test/codeView"));
@@ -25,6 +26,20 @@ describe("attaching", () => {
     expect(chip(0).dataset.attached).toBeUndefined();
     expect(screen.getByTestId("debugger-said").textContent).toBe("Stopped at dp_actor.py:212 in update_policy");
     await waitFor(() => expect(router.state.location.search).toMatchObject({ worker: "w1", thread: "1" }));
+  });
+
+  it("goes to the first rank of the place that is clicked, or to the one that is looked at", async () => {
+    await show();
+    const open = () => screen.getAllByTestId("place-open")[0] as HTMLElement;
+    expect(open().tagName).toBe("BUTTON");
+    expect(open().getAttribute("aria-label")).toBe(t.openPlace("dp_actor.py:212", "actor_rollout rank 0"));
+    fireEvent.click(open());
+    await waitFor(() => expect(values().length).toBeGreaterThan(3));
+    expect(hub.commands("attach")).toMatchObject([{ worker: "w0" }]);
+    fireEvent.click(chip(1));
+    await waitFor(() => expect(chip(1).getAttribute("aria-current")).toBe("true"));
+    fireEvent.click(open());
+    expect(chip(1).getAttribute("aria-current")).toBe("true");
   });
 
   it("a link attaches to nothing by itself", async () => {
@@ -217,6 +232,20 @@ describe("breakpoints", () => {
     await waitFor(() => expect(screen.queryByTestId("breakpoint-problem")).toBeNull());
   });
 
+  it.each([
+    ["the mouse", (item: Element) => fireEvent.click(item)],
+    ["a key", (item: Element) => fireEvent.keyDown(item, { key: "Enter" })],
+  ])("have a form whose first field has the focus, opened by %s", async (_, choose) => {
+    await show();
+    await attached();
+    fireEvent.click(await screen.findByText("menu 209"));
+    choose((await screen.findByText(t.editBreakpoint)).closest("[role=menuitem]") as Element);
+    const form = await screen.findByTestId("breakpoint-form");
+    await waitFor(() => expect(screen.queryByTestId("line-menu")).toBeNull());
+    await act(async () => void (await new Promise((done) => setTimeout(done, 0))));
+    expect(document.activeElement).toBe(within(form).getByLabelText(t.condition));
+  });
+
   it("of functions and exceptions", async () => {
     await show();
     await attached();
@@ -312,6 +341,8 @@ describe("states", () => {
     expect(screen.getByTestId("tool-next").title).toContain(t.askDebugger);
     await waitFor(() => expect(screen.getByTestId("code").dataset.line).toBe("212"));
     expect(screen.getAllByText(t.noValues).length).toBeGreaterThan(0);
+    expect(screen.getByText(t.noBreakpointsToSee)).toBeTruthy();
+    expect(screen.queryByText(t.noBreakpoints)).toBeNull();
     expect(hub.commands().map((one) => one.command)).toEqual(["attach", "source"]);
     await key("F10");
     expect(hub.commands("next")).toEqual([]);
@@ -320,6 +351,7 @@ describe("states", () => {
   it("anonymous: how to sign in", async () => {
     await show("/debugger", { role: "anonymous", debug: false });
     expect(screen.getByText(t.signInCommand)).toBeTruthy();
+    expect(screen.getByTestId("debugger-alone").textContent).not.toContain("`");
   });
 
   it("a refusal is said, and goes", async () => {
@@ -330,6 +362,18 @@ describe("states", () => {
     await waitFor(() => expect(screen.getByTestId("debugger-notice").textContent).toContain("Not attached"));
     fireEvent.click(screen.getByLabelText(t.dismiss));
     expect(screen.queryByTestId("debugger-notice")).toBeNull();
+  });
+
+  it("a worker that runs and shows no file says what one can do", async () => {
+    await show("/debugger?worker=w0");
+    hub.slow.add("look");
+    fireEvent.click(screen.getByTestId("attach"));
+    await screen.findByTestId("source");
+    await act(async () => {
+      hub.made.put("w0", { state: "running", threads: [] } satisfies Partial<DebugSession>);
+      useDebug.setState({ view: null, shown: null, tabs: [] });
+    });
+    await waitFor(() => expect(screen.getByTestId("source").textContent).toContain(t.runsNoFile));
   });
 
   it("sessions that run are listed", async () => {

@@ -36,8 +36,8 @@ export function ConsolePane({ session }: { session: DebugSession }) {
         <p className={s.hint}>{t.noValues}</p>
       ) : tab === "console" ? (
         <>
-          <Log session={session} />
-          <Prompt key={session.worker_id} session={session} />
+          <Log key={`log ${session.worker_id}`} session={session} />
+          <Prompt key={`prompt ${session.worker_id}`} session={session} />
         </>
       ) : (
         <Messages session={session} />

@@ -1,4 +1,4 @@
-import { memo, useEffect, useLayoutEffect, useMemo, useRef } from "react";
+import { memo, useMemo } from "react";
 import { useClock } from "../../../api/clock";
 import type { ConsoleEntry, DebugSession, Evaluation } from "../../../api/types.gen";
 import { useWords } from "../../../i18n";
@@ -10,11 +10,11 @@ import { Tree } from "../right/Tree";
 import { say } from "../values";
 import { type Ahead, type Block, blocksOf, entriesAhead, slowOnes } from "./entries";
 import { useConsole, useConsoles } from "./store";
+import { useEnd } from "./useEnd";
 
-const NEAR_PX = 24;
 const NONE: readonly Ahead[] = [];
 
-/** Output, results, errors; stays at its end unless one has scrolled up. */
+/** Output, results, errors; stays at its end unless one has scrolled up, and goes there for what one runs. */
 export function Log({ session }: { session: DebugSession }) {
   const { debugger: t } = useWords();
   const held = useConsole(session);
@@ -25,22 +25,9 @@ export function Log({ session }: { session: DebugSession }) {
   );
   const now = useClock((clock) => clock.now);
   const slow = slowOnes(session.evaluations, now);
-  const box = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever there is more
-  useLayoutEffect(() => {
-    if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [blocks, slow.length]);
-  // Less high it shows its end still.
-  useEffect(() => {
-    const { current } = box;
-    if (!current) return;
-    const observer = new ResizeObserver(() => {
-      if (atEnd.current) current.scrollTop = current.scrollHeight;
-    });
-    observer.observe(current);
-    return () => observer.disconnect();
-  }, []);
+  const runs = useConsoles((state) => state.runs.get(session.worker_id));
+  const rows = useMemo(() => ({ blocks, slow: slow.length }), [blocks, slow.length]);
+  const { box, inner, onScroll } = useEnd(runs, rows);
   return (
     <div
       ref={box}
@@ -49,18 +36,17 @@ export function Log({ session }: { session: DebugSession }) {
       aria-label={t.console}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
       tabIndex={0}
-      onScroll={(event) => {
-        const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
-        atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-      }}
+      onScroll={onScroll}
     >
-      {held.dropped > 0 ? <p className={ui.dim}>{t.dropped(held.dropped)}</p> : null}
-      {blocks.map((block) => (
-        <Entry key={block.key} block={block} text={block.text} worker={session.worker_id} />
-      ))}
-      {slow.map((one) => (
-        <StillRunning key={one.evaluation} one={one} now={now} />
-      ))}
+      <div ref={inner} className={s.rows}>
+        {held.dropped > 0 ? <p className={ui.dim}>{t.dropped(held.dropped)}</p> : null}
+        {blocks.map((block) => (
+          <Entry key={block.key} block={block} text={block.text} worker={session.worker_id} />
+        ))}
+        {slow.map((one) => (
+          <StillRunning key={one.evaluation} one={one} now={now} />
+        ))}
+      </div>
     </div>
   );
 }

@@ -13,9 +13,11 @@ import { type Ahead, addEntries, askFrom, EMPTY, type Held } from "./entries";
 interface Consoles {
   held: ReadonlyMap<string, Held>;
   ahead: ReadonlyMap<string, readonly Ahead[]>;
+  /** How often something was run here: whoever runs something wants to see what comes of it. */
+  runs: ReadonlyMap<string, number>;
 }
 
-export const useConsoles = create<Consoles>(() => ({ held: new Map(), ahead: new Map() }));
+export const useConsoles = create<Consoles>(() => ({ held: new Map(), ahead: new Map(), runs: new Map() }));
 
 const MOST_AHEAD = 8;
 const goAhead = (worker: string, one: Ahead): void =>
@@ -80,6 +82,7 @@ export async function run(worker: string, expression: string): Promise<void> {
   const frame = here ? shownFrame(shown) : null;
   const before = consoleOf(worker).end;
   window.clearTimeout(timer);
+  useConsoles.setState(({ runs }) => ({ runs: new Map(runs).set(worker, (runs.get(worker) ?? 0) + 1) }));
   try {
     const where = frame ? { frameId: frame.id } : {};
     const value = await askDebug(worker, "evaluate", withFormat({ expression, context: "repl" as const, ...where }));

@@ -26,7 +26,7 @@ export function Breakpoints({ session }: { session: DebugSession }) {
         <h2>{t.breakpoints}</h2>
         <span className={ui.dim}>{lines.length + session.functions.length || ""}</span>
       </header>
-      {lines.length === 0 ? <p className={s.hint}>{t.noBreakpoints}</p> : null}
+      {lines.length === 0 ? <p className={s.hint}>{may ? t.noBreakpoints : t.noBreakpointsToSee}</p> : null}
       {lines.map((one) => (
         <LineBreakpoint key={`${one.path}:${one.line}`} one={one} off={off} why={why} />
       ))}
@@ -162,10 +162,10 @@ function Names({ names, testId, label, placeholder, set, off, why }: NamesProps)
         <input
           className={s.input}
           aria-label={label}
-          placeholder={`${label}: ${placeholder}`}
+          placeholder={placeholder}
           value={text}
           disabled={off}
-          title={why ?? label}
+          title={why === undefined ? label : `${label}. ${why}`}
           spellCheck={false}
           autoComplete="off"
           onChange={(event) => setText(event.target.value)}

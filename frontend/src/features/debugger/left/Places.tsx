@@ -13,7 +13,7 @@ import { goTo, nameOf } from "./members";
 
 const MOST_CHIPS = 64;
 
-/** Paused places, each with its ranks; a click on one attaches to it. */
+/** Paused places, each with its ranks; a click on one attaches to it, a click on the place to its first. */
 export function Places() {
   const words = useWords();
   const t = words.debugger;
@@ -69,26 +69,34 @@ function Place({ site }: { site: PausedSite }) {
   const groups = [...new Set(site.members.map((one) => one.group).filter((one) => one !== null))];
   const failed = site.kind === "exception";
   const shown = site.members.slice(0, MOST_CHIPS);
+  const right = useRight();
+  const what = [
+    site.exception ?? t.reasons[reasonOfSite(site) ?? ""] ?? t.kinds[site.kind],
+    site.exception ? t.postMortem : null,
+    ...groups,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+  const first = site.members.find(isOn) ?? site.members[0];
   return (
     <div className={s.place} data-selected={selected || undefined} data-testid="place" data-site-id={site.site_id}>
       <div className={s.first}>
         <Swatch tone={failed ? "failed" : "paused"} />
-        <b className={cx(ui.mono, ui.cut)} title={site.file ?? undefined}>
+        <button
+          type="button"
+          className={cx(ui.mono, ui.cut, s.open)}
+          data-testid="place-open"
+          aria-label={first ? t.openPlace(place, nameOf(first, t)) : place}
+          title={[site.file ?? place, what, right === "act" ? "" : t.askDebugger].filter(Boolean).join("\n")}
+          onClick={() => first && goTo(site, first)}
+        >
           {place}
-        </b>
+        </button>
         <span className={ui.grow} />
         <Since ns={site.since_ns} className={cx(ui.dim, s.meta)} />
       </div>
       <div className={s.second}>
-        <Cut
-          text={[
-            site.exception ?? t.reasons[reasonOfSite(site) ?? ""] ?? t.kinds[site.kind],
-            site.exception ? t.postMortem : null,
-            ...groups,
-          ]
-            .filter(Boolean)
-            .join(" · ")}
-        />
+        <Cut text={what} />
       </div>
       <div className={s.chips}>
         {shown.map((member) => (

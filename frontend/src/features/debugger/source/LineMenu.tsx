@@ -44,7 +44,9 @@ export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Pr
           data-testid="line-menu"
           onCloseAutoFocus={(event) => {
             event.preventDefault();
-            if (!formOpens.current && before instanceof HTMLElement) before.focus();
+            // Not before: an open menu takes back the focus that the form's first field asks for.
+            if (formOpens.current) onForm(line);
+            else if (before instanceof HTMLElement) before.focus();
           }}
         >
           <Menu.Label className={ui.menuLabel}>{t.lineMenu(line)}</Menu.Label>
@@ -57,7 +59,6 @@ export function LineMenu({ path, at, all, canSet, canMove, onForm, onClose }: Pr
           )}
           {item(t.editBreakpoint, canSet, () => {
             formOpens.current = true;
-            onForm(line);
           })}
           {one
             ? item(one.enabled ? t.disableBreakpoint : t.enableBreakpoint, canSet, () => {

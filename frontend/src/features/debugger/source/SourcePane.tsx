@@ -43,6 +43,7 @@ export function SourcePane({ session, onOpen }: { session: DebugSession; onOpen:
   const tabs = useDebug((state) => state.tabs);
   const node = useTable("nodes").get(session.node_id);
   const live = useLink((link) => link.phase === "live");
+  const may = useRight() === "act";
   const worker = session.worker_id;
   const path = active?.path ?? null;
   const source = useDebug((state) => (path === null ? undefined : state.sources.get(sourceKey(worker, path))));
@@ -108,7 +109,15 @@ export function SourcePane({ session, onOpen }: { session: DebugSession; onOpen:
         ) : source !== undefined && source !== "loading" && "error" in source ? (
           <p className={s.hint}>{t.noSource(source.error)}</p>
         ) : path === null ? (
-          <p className={s.hint}>{isShownWithoutFile() ? t.noFile : ""}</p>
+          <p className={s.hint}>
+            {isShownWithoutFile()
+              ? t.noFile
+              : session.state !== "running"
+                ? ""
+                : may
+                  ? t.runsNoFile
+                  : t.runsNoFileToSee}
+          </p>
         ) : (
           <Bones />
         )}

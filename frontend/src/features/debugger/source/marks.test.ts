@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { breakpoint } from "../../../../test/debug";
+import { PATHS } from "../left/BreakpointShape";
 import { Mark } from "./marks";
 
 describe("marks in the gutter", () => {
@@ -11,7 +12,9 @@ describe("marks in the gutter", () => {
     expect(box.dataset).toMatchObject({ shape: "conditional", hollow: "" });
     expect(box.title).toBe(problem);
     expect(box.querySelector("b")).toBeNull();
-    expect(box.querySelector("path")?.getAttribute("fill")).toBe("var(--surface)");
+    expect(box.querySelector("path")?.getAttribute("fill")).toBe("none");
+    // A ring, nothing in it: a condition's bars would look like a filled core.
+    expect(box.querySelector("path")?.getAttribute("d")).toBe(PATHS.dot);
   });
 
   it("of what can are filled and say nothing", () => {

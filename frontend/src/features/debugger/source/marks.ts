@@ -11,7 +11,7 @@ import {
 } from "@codemirror/view";
 import type { Breakpoint } from "../../../api/types.gen";
 import { isHollow, problemOf, type Shape, shapeOf } from "../breakpoints";
-import { colourOf, PATHS } from "../left/BreakpointShape";
+import { colourOf, outlineOf, PATHS } from "../left/BreakpointShape";
 
 export interface Marks {
   /** From 1. `top`: it is the line that runs next, else the line of a caller. */
@@ -102,9 +102,9 @@ export class Mark extends GutterMarker {
       });
     if (this.shape) {
       const colour = colourOf(this.shape);
-      path(PATHS[this.shape], {
+      path(this.hollow ? outlineOf(this.shape) : PATHS[this.shape], {
         "fill-rule": "evenodd",
-        fill: this.hollow ? "var(--surface)" : colour,
+        fill: this.hollow ? "none" : colour,
         stroke: colour,
         "stroke-width": this.hollow ? "1.4" : "0",
         opacity: this.off ? "0.45" : "1",
