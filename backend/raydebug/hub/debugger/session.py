@@ -44,6 +44,7 @@ NOTE_S: Final = 0.05
 NOTE_BYTES: Final = 4 << 20
 NOTE_BYTES_S: Final = 2 << 20
 """What notes may cost: they pass through Ray's agent."""
+SETTLED_S: Final = 2.0
 BY_AND_BY_S: Final = 0.3
 STEP_S: Final = 0.03
 MOST_THREADS: Final = 2048
@@ -138,6 +139,8 @@ class Session:
             self.python, self.debugpy, self.post_mortem = facts.python, facts.debugpy, facts.post_mortem
             self.tracing = self.tracing or bool(facts.tracing)
             self.changed()
+            # Attaching has traced a worker that ran. One that waited in breakpoint() comes to its stop first.
+            await asyncio.sleep(SETTLED_S)
             await tracing.free_if_idle(self)
 
     def resume(self, kept: KeptSession, channel: Channel) -> None:
