@@ -171,6 +171,8 @@ test("one runs to a line and steps into a call of several, by mouse and by keys;
     const menu = page.getByTestId("line-menu");
     await expect(menu).toContainText(`Line ${calls + 2}`);
     const item = menu.getByRole("menuitem", { name: "Run to this line" });
+    // Keys that come before the menu has the focus are the editor's.
+    await page.waitForFunction(() => document.activeElement?.closest("[data-testid=line-menu]"));
     for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
     await expect(item).toBeFocused();
     await page.keyboard.press("Enter");
