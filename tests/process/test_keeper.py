@@ -131,6 +131,8 @@ async def test_the_newest_hub_is_served_and_the_one_before_told(node: Agent, tmp
             with pytest.raises(AccessError):
                 await sleeping
             await until(lambda: not second.rows[WORKER].evaluations, what="the orphan's end")
+            # What the thread couldn't be asked while it evaluated.
+            await until(lambda: any(one.os_thread_id for one in second.rows[WORKER].threads if one.state == "stopped"))
             look = await second(WORKER, "look", threadId=thread)
             value = await second(WORKER, "evaluate", expression="len(items)", frameId=look.frame_id)
             assert value.result == "1000"
@@ -199,6 +201,7 @@ async def test_a_killed_keeper_frees_its_workers_and_says_so(node: Agent, tmp_pa
         os.kill(node.keeper_pid, signal.SIGKILL)
         row = await hub.state(WORKER, "ended")
         assert "keeper" in (row.note or "")
+        assert {one.state for one in row.threads} <= {"running"}  # it went on
         await child.hear("went_on", 1)
         await hub(WORKER, "attach")  # by the next one
         await hub.stopped(WORKER)
