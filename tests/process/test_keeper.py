@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
@@ -32,12 +31,6 @@ from tests.support.keeper import NODE, SECRET, Agent, agent, debuggee, desk, raw
 WORKER = "cd" * 28
 QUIET_S = 0.7
 """So long nothing may happen where nothing should."""
-
-
-@pytest.fixture
-async def node(tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(tmp_path) as made:
-        yield made
 
 
 async def test_a_hub_that_doesnt_know_the_secret_is_refused(node: Agent) -> None:

@@ -5,24 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from raydebug.hub.access.errors import AccessError
-from tests.support.keeper import DEBUGGEE, Agent, Desk, agent, debuggee, desk, raw_hub, until
+from tests.support.keeper import DEBUGGEE, Agent, Desk, debuggee, desk, raw_hub, until
 
 WORKER = "cd" * 28
 QUIET_S = 0.7
 """So long nothing may happen where nothing should."""
-
-
-@pytest.fixture
-async def node(tmp_path: Path) -> AsyncIterator[Agent]:
-    async with agent(tmp_path) as made:
-        yield made
 
 
 async def test_the_will_is_carried_out_when_no_hub_comes(node: Agent, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _is_evaluated(frame: types.FrameType) -> bool:
 
 
 def _place(frame: types.FrameType) -> str:
-    for step in _outwards(frame):
+    for step in outwards(frame):
         path = step.f_code.co_filename.replace("\\", "/")
         inner = any(part in path for part in ("/debugpy/", "/pydevd", "/ray/util/", "/_pydev", "<raydebug probe"))
         if not inner and not path.endswith(("/pdb.py", "/bdb.py")):
@@ -130,7 +130,8 @@ def _place(frame: types.FrameType) -> str:
     return "<console>"
 
 
-def _outwards(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+def outwards(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """A frame, its caller, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back

@@ -12,7 +12,6 @@ from typing import Any
 BREAKPOINT = ("ray.util.debugpy", "_try_import_debugpy")
 """Module and function that Ray's ``breakpoint()`` asks first: None from it ends it before anything has happened."""
 
-
 POST_MORTEM = "_debugpy_excepthook"
 """The function in which a task stands that has failed, after its exception has left it."""
 

@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from . import frames, handles, rays, tracing
+from . import breaks, frames, handles, rays, tracing
 
 LATE_S = (0.02, 0.05, 0.1, 0.3, 1.0, 3.0)
 # What a program calls to stop, by whichever of its names.
@@ -121,16 +121,9 @@ def where(frame: int | None = None) -> dict[str, Any]:
     return {
         "os_thread_id": threading.get_native_id(),
         "task_id": rays.task_of_thread(),
-        "unwound": any(step.f_code.co_name == rays.POST_MORTEM for step in _outwards()),
+        "unwound": any(step.f_code.co_name == rays.POST_MORTEM for step in breaks.outwards(sys._getframe())),
         "call_line": None if frame is None else call_line(frames.find(frame)[0]),
     }
-
-
-def _outwards() -> Iterator[types.FrameType]:
-    step: types.FrameType | None = sys._getframe()
-    while step is not None:
-        yield step
-        step = step.f_back
 
 
 def call_line(frame: types.FrameType) -> int | None:

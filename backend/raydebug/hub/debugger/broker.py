@@ -105,11 +105,11 @@ class Broker:
         only_json(arguments)
         if session.channel is None and command not in ("console", "messages"):
             raise DebugError("not_attached", f"This session is over: {session.note or session.state}.", "Attach again.")
+        if worker_id in self._leaving:
+            raise DebugError("not_attached", "This session is being detached.")
         if command in AUDITED and not (command == "evaluate" and arguments.get("context") == "hover"):
             self._note(command, caller, worker_id, **{key: _brief(arguments.get(key)) for key in AUDITED[command]})
         # Whoever asked may go away meanwhile: what has begun is done to its end.
-        if worker_id in self._leaving:
-            raise DebugError("not_attached", "This session is being detached.")
         work = asyncio.ensure_future(HANDLERS[command](session, caller.label, arguments))
         begun = self._begun.setdefault(worker_id, set())
         begun.add(work)
@@ -273,6 +273,7 @@ class Broker:
                 self._ended_at.pop(worker_id, None)
             elif now - self._ended_at.setdefault(worker_id, now) > SHOWN_AFTER_END_S:
                 del self.sessions[worker_id]
+                self._begun.pop(worker_id, None)
         stale, self._stale = self._stale, set()
         for worker_id in stale & self.sessions.keys():
             try:
